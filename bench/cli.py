@@ -81,7 +81,6 @@ def main(argv: Sequence[str] | None = None, *, own_process: bool = False) -> int
         try:
             with handled():
                 given = parser().parse_args(argv)
-                given.words = argv  # --slurm runs the same command on other machines
                 if own_process:
                     postpone()
                 if own_process and given.dry_run is True:  # rows of a task are a million objects without a cycle

@@ -85,7 +85,6 @@ def make_plan(
     on_rows: OnRows = no_progress,
     *,
     costs_only: bool = False,
-    only_task: str | None = None,
 ) -> Plan:
     """Look up every name that `bench run` was given, and make its runs with their keys; nothing is trained.
 
@@ -93,7 +92,6 @@ def make_plan(
         arguments: names and overrides.
         say: prints where each task's data comes from, before it is read.
         on_rows: shows how far a task is that reads, hashes or encodes many rows, or searches exemplars for them.
-        only_task: the name of the only task whose runs are planned.
         costs_only: whether only costs are computed, so that the preset `paper` is planned without its data, too.
 
     Raises:
@@ -101,8 +99,7 @@ def make_plan(
         MissingError: data that the runs need is not there.
     """
     builder = PlanBuilder(arguments, say, on_rows, costs_only=costs_only)
-    kinds = [kind for kind in builder.kinds if only_task in (None, kind.name)]
-    for kind, method in itertools.product(kinds, builder.methods):
+    for kind, method in itertools.product(builder.kinds, builder.methods):
         builder.add_seeds(kind, method)
     if not builder.plan.cells and not builder.plan.skips:
         raise UsageError("nothing to run")

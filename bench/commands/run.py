@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import fields, replace
+from dataclasses import fields
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from bench.cells.progress import Progress
     from bench.cells.run import Outcome
     from bench.cost import Cost
-    from bench.launch.slurm import Part
 
 TIMED = "timed"
 """The value of `--dry-run` that trains some steps of each run."""
@@ -135,15 +134,6 @@ def how_options(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument("--quiet", action="store_true", help="warnings and the table only")
     add_options(group, "--json")
-    group.add_argument(
-        "--slurm",
-        action="append",
-        nargs="+",
-        metavar="KEY=VALUE",
-        default=[],
-        help="submit the runs to Slurm (docs/cluster.md): options of sbatch without '--', e.g. partition=gpu "
-        "time=4:00:00 gpus-per-node=1",
-    )
 
 
 def run(given: argparse.Namespace) -> int:
@@ -151,29 +141,19 @@ def run(given: argparse.Namespace) -> int:
     from bench.cells.progress import Progress
     from bench.launch.jobs import launcher_of
 
-    arguments, slurm, part = collect(given), None, None
-    if given.slurm:
-        from bench.launch.slurm import SlurmOptions, part_of_element, run_on_slurm
-
-        slurm, part = SlurmOptions.of(list(chain(*given.slurm))), part_of_element()
-    group = current_group()
+    arguments, group = collect(given), current_group()
     refuse_options(given, arguments)
-    if group is not None and (arguments.devices > 1 or arguments.jobs not in (1, AUTO) or slurm):
-        raise UsageError("torchrun has started the processes: leave --devices, --jobs and --slurm out")
+    if group is not None and (arguments.devices > 1 or arguments.jobs not in (1, AUTO)):
+        raise UsageError("torchrun has started the processes: leave --devices and --jobs out")
     if group is not None and group.rank:
         return group.follow()
     with nullcontext() if group is None else group.led(), Progress(given.quiet) as progress:
-        if part is not None:
-            return run_part(arguments, part, progress)
         if given.grid or given.trials:
             return tune(given, arguments, progress)
         plan = planned(given, arguments, progress)
         if given.dry_run:
             return 0
-        if slurm is None:
-            outcome = launcher_of(plan, arguments)(progress)
-        else:
-            outcome = run_on_slurm(plan, arguments, slurm, given.words, progress)
+        outcome = launcher_of(plan, arguments)(progress)
     return ended(plan, outcome, arguments, given.json)
 
 
@@ -187,15 +167,13 @@ def refuse_options(given: argparse.Namespace, arguments: RunArguments) -> None:
     Raises:
         UsageError: naming them.
     """
-    if given.dry_run == TIMED and (given.slurm or arguments.devices > 1):
-        raise UsageError(f"--dry-run {TIMED} trains in this process; leave out --slurm and --devices")
+    if given.dry_run == TIMED and arguments.devices > 1:
+        raise UsageError(f"--dry-run {TIMED} trains in this process; leave out --devices")
     if given.grid and given.trials:
         raise UsageError("--grid and --trials are two ways to search settings; give one of them")
     if not given.grid and not given.trials:
         return
     option = "--grid" if given.grid else "--trials"
-    if given.slurm:
-        raise UsageError(f"--slurm does not go with {option}: what is picked depends on what was tried")
     if arguments.keep_checkpoints != "all":
         raise UsageError(
             f"--keep-checkpoints does not go with {option}, which needs the checkpoints of all that was tried to pick "
@@ -227,24 +205,6 @@ def tune(given: argparse.Namespace, arguments: RunArguments, progress: Progress)
         show_plan(plan_of_search(search, arguments, progress), arguments, given)
         return 0
     return ended(*run_search(search, arguments, progress, launcher_of), arguments, given.json)
-
-
-def run_part(arguments: RunArguments, part: Part, progress: Progress) -> int:
-    """Run the part of a command that an element of an array on Slurm has; return the exit code.
-
-    The command that has submitted it shows the table, and removes checkpoints that others may need until then.
-    """
-    from bench.cells.plan import make_plan
-    from bench.launch.jobs import launcher_of
-    from bench.launch.slurm import runs_of
-
-    arguments = replace(arguments, keep_checkpoints="all")
-    if current_group() is not None:  # torchrun has started the processes
-        arguments = replace(arguments, devices=1, jobs=1)
-    plan = make_plan(arguments, progress.say, progress.rows, only_task=part.task)
-    outcome = launcher_of(runs_of(plan, part), arguments)(progress)
-    say_failed(outcome)
-    return int(outcome.exit_code)
 
 
 def show_plan(plan: Plan, arguments: RunArguments, given: argparse.Namespace) -> None:

@@ -8,5 +8,4 @@ child.py      the function that is submitted: it executes a run in processes of 
 processes.py  starts one process by a fork server, several by torchrun's elastic agent; all end with their starter
 group.py      this process as one of several that share each run: the first one leads, the others follow
 signals.py    exit codes of signals; work ends between two steps
-slurm.py      the same plan on a cluster
 """

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import time
 import traceback
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from bench.base.files import scratch_folder, write_atomic
 from bench.base.keys import canonical
+from bench.base.machine import is_alive
 from bench.base.registry import importable
 from bench.cells.loggers import Logs
 from bench.cells.progress import Progress
@@ -24,7 +27,7 @@ from bench.config.arguments import RunArguments
 from bench.errors import BenchError
 from bench.launch.group import GroupError, current_group
 from bench.launch.lock import LockedError
-from bench.launch.processes import Rank, log_tail, run_processes
+from bench.launch.processes import LOOK_S, Rank, log_tail, read_of_ranks, run_processes
 
 OUTCOME = "outcome.json"
 
@@ -47,6 +50,25 @@ def execute_in_process(job: Mapping[str, Any]) -> dict[str, Any]:
         bad_end = run_processes(target, job, processes, scratch, job["threads"], job["environment"])
         found: dict[str, Any] = bad_end or json.loads((scratch / OUTCOME).read_bytes())
         return found
+
+
+def checkpoint(job: Mapping[str, Any]) -> Any:
+    """Save the state of a run and end its processes; return the call that submitit puts back into the queue.
+
+    submitit calls it in the process of `execute_in_process` when the time limit of a job is near.
+    """
+    from submitit.helpers import DelayedSubmission
+
+    processes = read_of_ranks(Path(job["scratch"]), "process").values()
+    for process in processes:
+        with suppress(ProcessLookupError):
+            os.kill(process, signal.SIGUSR2)
+    while any(map(is_alive, processes)):
+        time.sleep(LOOK_S)
+    return DelayedSubmission(execute_in_process, job)
+
+
+execute_in_process.checkpoint = checkpoint  # type: ignore[attr-defined]  # where submitit looks for it
 
 
 def be_run(job: dict[str, Any], rank: Rank) -> None:

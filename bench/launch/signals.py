@@ -2,8 +2,8 @@
 
 Outside such work a signal raises `Stopped` where it comes, as Ctrl-C does. Inside `between_steps()` it only sets the
 flag; the work calls `raise_pending_signal` when a step is whole and its state can be kept. A second signal raises at
-once; one that comes together with the first is no second one: a scheduler signals every process, and a command passes
-it on.
+once. One that comes together with the first is no second one, since a command passes signals on, and neither is SIGUSR1
+or SIGUSR2: with these a scheduler announces the end, to every process and sometimes again seconds later.
 """
 
 from __future__ import annotations
@@ -23,8 +23,6 @@ EXIT_CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGUSR1: 75, signa
 
 TOGETHER_S = 1.0
 """Signals that come within so many seconds are one."""
-TOGETHER = "BENCH_SIGNALS_S"
-"""Environment variable with other seconds: Slurm signals every process of a step, and some again seconds later."""
 
 
 class Stopped(KeyboardInterrupt):
@@ -67,7 +65,7 @@ def handled() -> Iterator[None]:
             return
         now = time.monotonic()
         is_first = _ASKED.number == 0
-        is_second = not is_first and now - _ASKED.at > float(os.environ.get(TOGETHER, TOGETHER_S))
+        is_second = not is_first and now - _ASKED.at > TOGETHER_S and number in (signal.SIGINT, signal.SIGTERM)
         if is_first:
             _ASKED.at = now
         _ASKED.number = number

@@ -32,7 +32,6 @@ NOT_RUN = {
     "bench human import": "reads what people answered: tests/bench/commands/test_human.py",
     "--fetch": "is a download: tests/tasks/fetch",
     " FOLDER": "is any model of transformers: tests/bench/integrations",
-    "--slurm": "needs a Slurm: tests/e2e/test_slurm.py",
     "--backbone llama2-7b": "takes eight GPUs, or one large one, and the weights",
 }
 """Parts of commands that are only parsed here, and why."""

@@ -21,11 +21,10 @@ from tests.waiting import is_gone, wait_until
 SETTINGS = {name: value for name, _, value in (line.partition("=") for line in stores.SETTINGS)}
 
 
-def run(results: Path, methods: str, executor: Any) -> Any:
-    """Run tiny trainings through an executor."""
-    return bench.run(
-        "ambiguous_template", methods.split(","), limit=8, set=SETTINGS, results=results, quiet=True, executor=executor
-    )
+def run(results: Path, methods: str, executor: Any, **more: str) -> Any:
+    """Run tiny trainings through an executor, with more settings."""
+    settings, names = {**SETTINGS, **more}, methods.split(",")
+    return bench.run("ambiguous_template", names, limit=8, set=settings, results=results, quiet=True, executor=executor)
 
 
 def of_matrix(matrix: Path, *methods: str) -> dict[str, bytes]:
@@ -155,6 +154,42 @@ class TestDask:
         assert len(list(results.rglob("trained.json"))) == 2
         assert stores.contents(results).items() >= of_matrix(matrix, "mle").items()
         assert not (results / ".work").exists()
+
+
+@pytest.mark.slow
+def test_a_job_of_submitit_near_its_time_limit_continues_from_its_state(
+    environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """It goes back into the queue, and what is stored is what a plain run stores. Needs the extra `integrations`."""
+    submitit = pytest.importorskip("submitit")
+    for name, value in {**environment, "BED": str(tmp_path)}.items():
+        monkeypatch.setenv(name, value)
+    executor = submitit.AutoExecutor(tmp_path / "logs", cluster="local")
+    executor.update_parameters(timeout_min=10)
+    methods = "tests.e2e.methods:Paced,mle.continued"
+    more = {"trainer.steps": "60", "execution.state_every": "600"}
+
+    def first_steps() -> list[int]:
+        """The first step of each process that has trained."""
+        found: dict[str, int] = {}
+        for line in children.read(tmp_path / "steps").splitlines():
+            found.setdefault(line.split()[0], int(line.split()[1]))
+        return list(found.values())
+
+    running = threading.Thread(target=run, args=(tmp_path / "results", methods, executor), kwargs=more)
+    running.start()
+    try:
+        assert wait_until(lambda: children.read(tmp_path / "steps").count("\n") > 2, 240)
+        child = int((tmp_path / "steps").read_text().split()[0])  # of a fork server, which is a child of the job
+        os.kill(parent_of(parent_of(child)), signal.SIGUSR2)  # as Slurm does
+        assert wait_until(lambda: len(first_steps()) == 2, 120)
+    finally:
+        (tmp_path / "go").touch()
+        running.join(240)
+    assert 3 <= first_steps()[1] < 60
+    assert len(list((tmp_path / "results").rglob("trained.json"))) == 3
+    run(tmp_path / "plain", methods, None, **more)
+    assert stores.contents(tmp_path / "results") == stores.contents(tmp_path / "plain")
 
 
 def parent_of(process: int) -> int:
