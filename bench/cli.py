@@ -83,7 +83,7 @@ def main(argv: Sequence[str] | None = None, *, own_process: bool = False) -> int
                 given = parser().parse_args(argv)
                 if own_process:
                     postpone()
-                if own_process and given.dry_run is True:  # rows of a task are a million objects without a cycle
+                if own_process and given.dry_run:  # rows of a task are a million objects without a cycle
                     gc.disable()
                 return int(given.target(given))
         finally:

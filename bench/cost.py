@@ -1,19 +1,17 @@
-"""Cost: what the training of each run takes, counted before it begins, or timed for three of its steps.
+"""Cost: what the training of each run takes, counted before it begins.
 
 Floating-point operations are 6 N D, six for each parameter and each token (Kaplan et al. 2020, section 2.1). The memory
-of activations and the seconds of a step depend on the machine: they are measured, not estimated.
+of activations and the seconds of a step depend on the machine: they are not estimated.
 """
 
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import asdict, dataclass, replace
 from functools import cache
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -24,20 +22,16 @@ from bench.base.keys import canonical, key_of
 from bench.base.machine import cache_root
 from bench.cells.cell import Cell, trained_key_of
 from bench.cells.plan import Plan
-from bench.config.arguments import RunArguments
 from bench.config.config import PAPER, TrainerConfig
 from bench.errors import BenchError
 from bench.leaderboards.render.text_table import aligned
 from bench.models.backbones import FILES, find_backbone, is_pretrained
 from bench.models.backbones.backbone import Backbone
 from bench.models.core.objective import Objective
-from bench.store.provenance import peak_memory
 from bench.tasks.core.task import Task
 from bench.tasks.encode.codec import byte_count
 from bench.tasks.encode.tokenizers import word_tokenizer
-from bench.training.events import Events
 
-TIMED_STEPS = 3
 BYTES_PER_TOKEN = 4
 
 
@@ -50,8 +44,7 @@ class Cost:
         moments: of AdamW, two for each trained parameter.
         steps, tokens, flops: None if the size of the training data is not known.
         checkpoint: on disk.
-        unknown: why the model could not be counted or timed; otherwise empty.
-        seconds_per_step, peak_memory: None if they were not measured.
+        unknown: why the model could not be counted; otherwise empty.
     """
 
     key: str
@@ -66,17 +59,10 @@ class Cost:
     flops: float | None = None
     checkpoint: int = 0
     unknown: str = ""
-    seconds_per_step: float | None = None
-    peak_memory: int | None = None
 
 
-def costs_of_plan(plan: Plan, timing: RunArguments | None = None) -> list[Cost]:
-    """Return the costs of the runs that are still to be trained; baselines without a model have none.
-
-    Args:
-        plan: the runs.
-        timing: arguments of `bench run` to time three steps of each run with; None to count only.
-    """
+def costs_of_plan(plan: Plan) -> list[Cost]:
+    """Return the costs of the runs that are still to be trained; baselines without a model have none."""
     found: dict[str, Cost] = {}
     bodies: dict[str, Backbone] = {}
     for cell in plan.cells:
@@ -85,8 +71,6 @@ def costs_of_plan(plan: Plan, timing: RunArguments | None = None) -> list[Cost]:
         found[cell.key] = Cost(cell.key, cell.label)
         try:
             found[cell.key] = counted(cell, bodies)
-            if timing is not None and cell.config.trainer.n_steps(1):
-                found[cell.key] = timed(cell, found[cell.key], timing)
         except Exception as error:  # such as a model that is not here; the others are counted
             found[cell.key] = replace(found[cell.key], unknown=" ".join(str(error).split())[:300])
     return list(found.values())
@@ -203,39 +187,6 @@ def parameters_of(cell: Cell, bodies: dict[str, Backbone]) -> list[torch.nn.Para
     return list(objective.parameters())
 
 
-def timed(cell: Cell, cost: Cost, arguments: RunArguments) -> Cost:
-    """Return a cost with the seconds of a step and the peak of memory, by training the run for a few steps.
-
-    All weights are new, also those that a run would read from another one: they take the same time.
-    """
-    from bench.cells.build import build, training_loader
-    from bench.cells.work import execution_of
-    from bench.training.training import train
-
-    marks: list[float] = []
-
-    class Clock(Events):
-        def step(self, step: int, steps: int, values: dict[str, float]) -> None:
-            marks.append(time.perf_counter())
-
-    execution = execution_of(cell, arguments)
-    torch.set_num_threads(execution.threads or torch.get_num_threads())
-    objective, codec = build(cell, None if cell.reference is None else build(cell.reference)[0])
-    with suppress(OSError):  # only on Linux a process can begin a new peak
-        Path("/proc/self/clear_refs").write_text("5")
-    if torch.cuda.is_available():
-        torch.cuda.reset_peak_memory_stats()
-    config = replace(cell.config.trainer, steps=TIMED_STEPS + 1, validate=0.0, select="", patience=0)
-    with execution.algorithms():
-        cell.task.setup_run(training_loader(cell, codec))
-        train(objective, cell.task, config, execution, events=Clock())
-    if len(marks) <= TIMED_STEPS:
-        raise BenchError(f"the training has ended after {len(marks)} steps, before it could be timed")
-    peak = peak_memory()
-    seconds = (marks[-1] - marks[0]) / TIMED_STEPS
-    return replace(cost, seconds_per_step=seconds, peak_memory=peak.get("gpu", peak["host"]) * 2**20)
-
-
 def cost_content(costs: Sequence[Cost]) -> dict[str, Any]:
     """Return costs as plain content, with their sums."""
     flops, checkpoints = sum(cost.flops or 0.0 for cost in costs), sum(cost.checkpoint for cost in costs)
@@ -254,15 +205,6 @@ def cost_text(costs: Sequence[Cost]) -> str:
         cells = [amount(cost.parameters), amount(cost.trained_parameters), memory, amount(cost.checkpoint, "B")]
         cells += ["?", "?"] if cost.steps is None or cost.flops is None else [f"{cost.steps:,}", amount(cost.flops)]
         rows.append([cost.label, *cells])
-    if any(cost.seconds_per_step for cost in costs):
-        headings += ["s a step", "s in all", "peak memory"]
-        for row, cost in zip(rows, costs, strict=True):
-            seconds, peak = cost.seconds_per_step, cost.peak_memory
-            if seconds is None or peak is None:
-                row += ["?", "?", "?"]
-            else:
-                in_all = "?" if cost.steps is None else f"{seconds * cost.steps:,.0f}"
-                row += [f"{seconds:.3g}", in_all, amount(peak, "B")]
     total = cost_content(costs)["sum"]
     n_unknown = sum(cost.flops is None for cost in costs)
     unknown = f" without {n_unknown} whose steps are unknown (?), for want of their data" if n_unknown else ""

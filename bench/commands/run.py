@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from bench.cells.run import Outcome
     from bench.cost import Cost
 
-TIMED = "timed"
-"""The value of `--dry-run` that trains some steps of each run."""
-
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `bench run`: what is run, and how. Names after `dest` are fields of `RunArguments`."""
@@ -125,12 +122,7 @@ def how_options(group: argparse._ArgumentGroup) -> None:
         help="copy curves, scores and samples: wandb, module:Name or file.py:Name (docs/commands.md)",
     )
     group.add_argument(
-        "--dry-run",
-        nargs="?",
-        const=True,
-        default=False,
-        choices=[TIMED],
-        help="show the plan, what is skipped and what it costs; timed: seconds and memory of three steps too",
+        "--dry-run", action="store_true", help="show the plan, what is skipped and what it costs; train nothing"
     )
     group.add_argument("--quiet", action="store_true", help="warnings and the table only")
     add_options(group, "--json")
@@ -167,8 +159,6 @@ def refuse_options(given: argparse.Namespace, arguments: RunArguments) -> None:
     Raises:
         UsageError: naming them.
     """
-    if given.dry_run == TIMED and arguments.devices > 1:
-        raise UsageError(f"--dry-run {TIMED} trains in this process; leave out --devices")
     if given.grid and given.trials:
         raise UsageError("--grid and --trials are two ways to search settings; give one of them")
     if not given.grid and not given.trials:
@@ -189,7 +179,7 @@ def planned(given: argparse.Namespace, arguments: RunArguments, progress: Progre
     for skip in plan.skips:
         progress.say(f"skipped {skip.task} · {skip.method} · {skip.backbone}: {skip.reason}")
     if given.dry_run:
-        show_plan(plan, arguments, given)
+        show_plan(plan, given)
     if not plan.cells:
         raise UsageError(f"nothing to run: {'; '.join(f'{s.task} · {s.method} {s.reason}' for s in plan.skips)}")
     return plan
@@ -202,16 +192,16 @@ def tune(given: argparse.Namespace, arguments: RunArguments, progress: Progress)
 
     search = Search(axes=tuple(chain(*given.grid))) if given.grid else read_trials(given.trials)
     if given.dry_run:
-        show_plan(plan_of_search(search, arguments, progress), arguments, given)
+        show_plan(plan_of_search(search, arguments, progress), given)
         return 0
     return ended(*run_search(search, arguments, progress, launcher_of), arguments, given.json)
 
 
-def show_plan(plan: Plan, arguments: RunArguments, given: argparse.Namespace) -> None:
+def show_plan(plan: Plan, given: argparse.Namespace) -> None:
     """Print a plan with its costs, for `--dry-run`."""
     from bench.cost import costs_of_plan
 
-    costs = costs_of_plan(plan, arguments if given.dry_run == TIMED else None)
+    costs = costs_of_plan(plan)
     print(json.dumps(plan_content(plan, costs), indent=1) if given.json else plan_text(plan, costs))
 
 

@@ -27,11 +27,3 @@ def test_checkpoints_stay_where_nobody_would_remove_them(bench: Bench, words: li
     ended = bench(*words, *keep, "--grid", "optim.lr=1e-4,1e-3")
     assert (ended.code, f"{KEPT} --grid" in ended.err, instead in ended.err) == (2, True, True)
     assert list(tmp_path.iterdir()) == []
-
-
-# Costs --------------------------------------------------------------------------------------------------------------
-
-
-def test_steps_are_timed_in_this_process(bench: Bench, words: list[str]) -> None:
-    ended = bench(*words, "--devices", "2", "--dry-run", "timed")
-    assert (ended.code, "leave out --devices" in ended.err) == (2, True)
