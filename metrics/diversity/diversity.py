@@ -61,6 +61,6 @@ def diversity_scores(rows: Sequence[Row], gold: Gold) -> list[Score]:
 
 
 def unknown(score: Score) -> Score:
-    """Return a score of texts without tokens, not even the number of which is known."""
+    """Return a score without its value, for texts whose tokens are not known."""
     signature = score.signature.partition(f"|{NOT_APPLICABLE}")[0]
     return explained(replace(score, value=None, sums=None, signature=signature), NO_TOKENS)

@@ -131,7 +131,7 @@ def _continued(objective: Objective, decoding: str, step: int, prompts: Batch, m
     seeds = []
     for ids, mask in zip(prompts["input_ids"].tolist(), prompts["attention_mask"].tolist(), strict=True):
         tokens = [token for token, is_real in zip(ids, mask, strict=True) if is_real]
-        seeds.append(seed_of(objective.run_seed, "continuation", step, 0, *tokens))
+        seeds.append(seed_of(objective.run_seed, "continuation", step, 0, *tokens))  # with 0, as in stored trainings
     return continue_prompts(prompts, most, decoding, seeds)
 
 

@@ -183,7 +183,7 @@ def swapped(indices: Integers, ids: Sequence[str]) -> Integers:
     >>> swapped(np.array([7, 7, 8, 9]), ["a", "b", "c", "d"]).tolist()
     [9, 8, 7, 7]
     """
-    draws = np.array([seed_of(0, "swapped", name) for name in ids], np.int64)
+    draws = np.array([seed_of(0, "swapped", name) for name in ids], np.int64)  # the same for every run
     _, kind, often = np.unique(indices, return_inverse=True, return_counts=True)
     first = np.full(len(often), np.iinfo(np.int64).max)
     np.minimum.at(first, kind, draws)
