@@ -52,6 +52,8 @@ GRACE_S = 60.0
 """Seconds that processes may take to end after a signal: they save the state of their trainings."""
 TRIES = 2
 """Times that a run is begun whose process is killed."""
+LONGEST_S = 60.0
+"""Longest pause in seconds before a run that is locked is submitted again to an executor: each time is one job more."""
 
 BYTES_PER_PROCESS = 3 * 2**29
 """Memory of a process, for its libraries, its data and a small model."""
@@ -154,7 +156,7 @@ class Jobs:
         self.schedule = Schedule(plan.cells)
         self.running: list[Running] = []
         self.killed = Counter[int]()  # how often the process of a run was killed
-        self.locked: set[int] = set()  # runs whose lock by another process was reported
+        self.locked = Counter[int]()  # how often a run was found locked by another process
         self.broken: dict[Path, str] = {}  # which runs have failed, for controls that read the same folder
         self.outcomes: dict[int, Outcome] = {}  # of the runs that are settled, by their position in the plan
         self.stopping = 0  # the signal that came
@@ -251,10 +253,11 @@ class Jobs:
         if status == "stopped" and self.is_here:
             self.stopping = self.stopping or next(n for n, code in EXIT_CODES.items() if code == found["code"])
         if status == "locked":
-            if number not in self.locked:
+            if not self.locked[number]:
                 self.progress.say(f"{cell.label}: {error}; it is looked at again later")
-            self.locked.add(number)
-            return self.schedule.put_back(number, AGAIN_S)
+            pause = AGAIN_S if self.is_here else min(LONGEST_S, AGAIN_S * 2 ** self.locked[number])
+            self.locked[number] += 1
+            return self.schedule.put_back(number, pause)
         if status in ("stopped", "killed"):
             self.killed[number] += not self.stopping
             if self.stopping or self.killed[number] < TRIES:

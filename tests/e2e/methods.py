@@ -100,13 +100,6 @@ class Paced(Counted):
                 time.sleep(0.3)
 
 
-class FromPaced(Counted):
-    """Fine-tuned from what takes its time."""
-
-    name: ClassVar[str] = "from-paced"
-    parent: ClassVar[str] = "tests.e2e.methods:Paced"
-
-
 def sleep(ranks: str) -> None:
     """If this is one of these ranks, leave its process id in the folder `BED`, and wait there for a file `go`."""
     rank = os.environ.get("RANK", "0")

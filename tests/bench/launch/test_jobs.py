@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from bench.cells.plan import Plan, make_plan
+from bench.cells.progress import Progress
 from bench.config.arguments import RunArguments
 from bench.launch import jobs
 from bench.launch.jobs import BYTES_PER_PROCESS, free_memory, jobs_of
@@ -79,3 +81,17 @@ def test_what_is_free_is_no_more_than_a_container_leaves(tmp_path: Path, monkeyp
     assert free_memory() <= 60 * 2**20
     limit.write_text("max\n")
     assert free_memory() > 60 * 2**20
+
+
+@pytest.mark.parametrize(("is_here", "pauses"), [(True, [0.5] * 9), (False, [0.5, 1, 2, 4, 8, 16, 32, 60, 60])])
+def test_a_run_that_stays_locked_is_submitted_less_and_less_often(
+    plan: Plan, arguments: RunArguments, monkeypatch: pytest.MonkeyPatch, is_here: bool, pauses: list[float]
+) -> None:
+    """Each time the queue of a cluster has one job more."""
+    seen: list[float] = []
+    monkeypatch.setattr(jobs.Schedule, "put_back", lambda self, number, seconds=0.0: seen.append(seconds))
+    with Progress(quiet=True) as progress, ThreadPoolExecutor(1) as pool:
+        waiting = jobs.Jobs(plan, arguments, progress, pool, [{}], is_here=is_here)
+        for _ in pauses:
+            waiting.note(0, {"status": "locked", "error": "is locked by process 1"})
+    assert seen == pauses
