@@ -2,8 +2,8 @@
 
 Outside such work a signal raises `Stopped` where it comes, as Ctrl-C does. Inside `between_steps()` it only sets the
 flag; the work calls `raise_pending_signal` when a step is whole and its state can be kept. A second signal raises at
-once. One that comes together with the first is no second one, since a command passes signals on, and neither is SIGUSR1
-or SIGUSR2: with these a scheduler announces the end, to every process and sometimes again seconds later.
+once. A signal that comes together with the first does not count as a second one, because a command passes signals on.
+SIGUSR1 and SIGUSR2 never count as a second one: a scheduler announces the end of a job with them, sometimes twice.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.metrics.diversity.ngrams import Integers, NgramCounts, n_grams
-from bench.metrics.diversity.token_rows import TOO_SHORT, column_name
+from bench.metrics.diversity.token_names import TOO_SHORT, column_name
 from bench.metrics.score import Score, explained, score_of_sums
 from bench.metrics.sums import mean
 

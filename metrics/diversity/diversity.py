@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from bench.metrics.diversity import distinct, divergence, ms_jaccard, repetition, self_bleu
 from bench.metrics.diversity.ngrams import count_ngrams, lengths_of
-from bench.metrics.diversity.token_rows import TOO_SHORT, tokenisation
+from bench.metrics.diversity.token_names import TOO_SHORT, tokenisation
 from bench.metrics.score import NOT_APPLICABLE, Gold, Row, Score, explained, field_of_all, ordered
 
 MAX_N = 4

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.metrics.diversity.ngrams import NgramCounts, Texts, count_ngrams, flatten
-from bench.metrics.diversity.token_rows import column_name
+from bench.metrics.diversity.token_names import column_name
 from bench.metrics.score import Score
 
 MAX_N = 3

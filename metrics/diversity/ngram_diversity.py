@@ -24,7 +24,7 @@ from typing import Literal
 import numpy as np
 
 from bench.metrics.diversity.ngrams import Texts, count_ngrams, flatten, lengths_of, n_grams
-from bench.metrics.diversity.token_rows import column_name, tokenisation
+from bench.metrics.diversity.token_names import column_name, tokenisation
 from bench.metrics.score import NOT_APPLICABLE, Gold, Row, Score, explained, field_of_all, ordered, score_of_sums
 from bench.metrics.sums import mean
 

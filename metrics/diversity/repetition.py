@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bench.metrics.diversity.ngrams import Texts
-from bench.metrics.diversity.token_rows import TOO_SHORT
+from bench.metrics.diversity.token_names import TOO_SHORT
 from bench.metrics.score import Score, score_of_sums
 from bench.metrics.sums import mean
 

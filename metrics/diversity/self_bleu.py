@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.metrics.diversity.ngrams import Integers, NgramCounts, n_grams
-from bench.metrics.diversity.token_rows import column_name
+from bench.metrics.diversity.token_names import column_name
 from bench.metrics.score import Score
 
 Definition = Literal["f2_code", "original"]

@@ -1,4 +1,4 @@
-"""What `--dry-run` says of a training: counted exactly, without memory for the model."""
+"""`--dry-run` counts the costs of a training exactly, without memory for the model."""
 
 import json
 

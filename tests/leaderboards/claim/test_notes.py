@@ -79,7 +79,11 @@ STATED: list[tuple[str, str, list[tuple[str, str, dict[str, Any]]]]] = [
     ("fine_tuning", "{:.0f} % of the 4-grams of its headlines are in the sentence, against {:.0f} % after `mle`",
      [(GIGAWORD, method, {**FINE_TUNED, "metric": "copy-4", "decoding": "greedy", "lr": rate})
       for method, rate in (("tailr.dft", 1e-5), ("mle", 5e-5))]),
-    ("fine_tuning", "2e-5 and 5e-5 has a ROUGE-1 of {:.1f} and {:.1f}, still below `mle`, and a perplexity of "
+    ("fine_tuning", "improbable before fine-tuning (perplexity {:.0f})",
+     [(GIGAWORD, "mle.untrained", {**FINE_TUNED, "metric": "ppl/token"})]),
+    ("fine_tuning", "is at most {:.1f} nats per token of WikiText-103",
+     [(GIGAWORD, "tailr.dft", {**FINE_TUNED, "metric": "forgetting/kl", "lr": 5e-5})]),
+    ("fine_tuning", "with 2e-5 and 5e-5 has a ROUGE-1 of {:.1f} and {:.1f}, still below `mle`, and a perplexity of "
      "{:.0f} and {:,.0f} per token",
      [(GIGAWORD, "tailr.dft", {**FINE_TUNED, "metric": metric, "lr": rate})
       for metric in ("rouge-1", "ppl/token") for rate in (2e-5, 5e-5)]),
