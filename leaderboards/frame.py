@@ -279,15 +279,15 @@ def _shared(trained: Mapping[str, Any], split: str, status: str, sha256: str) ->
 def picked_text(search: Mapping[str, Any]) -> str:
     """Return which settings a search has picked, from how many combinations, and by what.
 
-    Every stored search has picked by the negative log-likelihood under the method's own distribution, also those of
-    versions that called it a loss. A search may have picked options of a method by another column.
+    A search that names no column has picked by the negative log-likelihood under the method's own distribution, also
+    those of versions that called it a loss. One of a version with `--grid` may have picked options by a column.
 
     >>> picked_text({"tried": [{"sets": ["mle:optim.lr=0.1"]}, {"sets": ["mle:optim.lr=0.2"]}]})
     'optim.lr picked from 2 combinations by validation NLL'
     """
     typed = [text.partition("=")[0].rpartition(":")[2] for each in search["tried"] for text in each["sets"]]
     settings = ", ".join(dict.fromkeys(typed)) or "settings"
-    text = f"{settings} picked from {len(search['tried'])} combinations by validation NLL"
+    text = f"{settings} picked from {len(search['tried'])} combinations by validation {search.get('column', 'NLL')}"
     if column := search.get("method_options_by"):
         text += f", options of the method (method.*) by validation {column}"
     return text

@@ -31,7 +31,7 @@ from bench.store.store import Store
 from tools.paper_rows import TRY_AGAIN, slice_of
 from tools.regenerate import RUNS
 
-RATES = ("--trials", "lr=1e-5,2e-5,5e-5", "rows=1000")
+RATES = ("--trials", "optim.lr=1e-5,2e-5,5e-5", "rows=1000")
 """Whole trainings of each rate, judged on 1,000 of the 87,712 validation rows."""
 MEMORIES = ("mle.cache:trainer.validate_rows=1000", "mle.knn:trainer.validate_rows=1000", "mle.knn:method.keys=10000")
 """The two memories over mle of the board `mid` choose on 1,000 rows and keep 10,000 states. Of all rows they would take

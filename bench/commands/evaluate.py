@@ -23,7 +23,7 @@ def run(given: argparse.Namespace) -> int:
     """
     from bench.integrations.folder import place_of
 
-    for name, option in (("methods", "method"), ("backbone", "backbone"), ("grid", "grid"), ("trials", "trials")):
+    for name, option in (("methods", "method"), ("backbone", "backbone"), ("trials", "trials")):
         if getattr(given, name):
             raise UsageError(f"--{option} is an option of bench run: bench evaluate trains nothing")
     given.methods, given.backbone = [EXTERNAL], place_of(given.model)

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import fields
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -60,21 +59,13 @@ def what_options(group: argparse._ArgumentGroup) -> None:
     settings = "section.name=value, e.g. method.alpha=0.5, trainer.precision=bf16-mixed, logicnlg:task.eval_rows=50"
     add_options(group, "--set", help=f"{settings}; execution.name=value changes speed and no result: {speed}")
     group.add_argument(
-        "--grid",
-        action="append",
-        default=[],
-        nargs="+",
-        metavar="KEY=V,V",
-        help="train every combination and keep the one with the best validation likelihood, e.g. optim.lr=1e-4,1e-3",
-    )
-    group.add_argument(
         "--trials",
         nargs="+",
         metavar="N",
         help="try so many learning rates of every method and keep the one with the best validation likelihood; "
-        "3,histalign=18,mle=18 gives some methods their own number, lr=1e-4,1e-3 tries the same rates for all; "
+        "3,histalign=18,mle=18 gives some methods their own number, optim.lr=1e-4,1e-3 tries the same values for all; "
         "steps=1/3 behind it makes a trial a third of a training (ties are repeated at full length), rows=5000 scores "
-        "it on so many validation rows",
+        "it on so many validation rows, by=rouge-1 picks by this column",
     )
     group.add_argument("--decode", metavar="LIST", help="e.g. greedy,topk=3,nucleus=0.95,beam=4")
     group.add_argument("--config", type=Path, metavar="FILE", help="a YAML file; the command line wins over it")
@@ -140,7 +131,7 @@ def run(given: argparse.Namespace) -> int:
     if group is not None and group.rank:
         return group.follow()
     with nullcontext() if group is None else group.led(), Progress(given.quiet) as progress:
-        if given.grid or given.trials:
+        if given.trials:
             return tune(given, arguments, progress)
         plan = planned(given, arguments, progress)
         if given.dry_run:
@@ -159,14 +150,9 @@ def refuse_options(given: argparse.Namespace, arguments: RunArguments) -> None:
     Raises:
         UsageError: naming them.
     """
-    if given.grid and given.trials:
-        raise UsageError("--grid and --trials are two ways to search settings; give one of them")
-    if not given.grid and not given.trials:
-        return
-    option = "--grid" if given.grid else "--trials"
-    if arguments.keep_checkpoints != "all":
+    if given.trials and arguments.keep_checkpoints != "all":
         raise UsageError(
-            f"--keep-checkpoints does not go with {option}, which needs the checkpoints of all that was tried to pick "
+            "--keep-checkpoints does not go with --trials, which needs the checkpoints of all that was tried to pick "
             "from; leave it out, and delete model-*.safetensors of runs afterwards"
         )
 
@@ -187,10 +173,10 @@ def planned(given: argparse.Namespace, arguments: RunArguments, progress: Progre
 
 def tune(given: argparse.Namespace, arguments: RunArguments, progress: Progress) -> int:
     """Search for settings, and run what was picked; return the exit code."""
-    from bench.cells.search import Search, plan_of_search, read_trials, run_search
+    from bench.cells.search import plan_of_search, read_trials, run_search
     from bench.launch.jobs import launcher_of
 
-    search = Search(axes=tuple(chain(*given.grid))) if given.grid else read_trials(given.trials)
+    search = read_trials(given.trials)
     if given.dry_run:
         show_plan(plan_of_search(search, arguments, progress), given)
         return 0

@@ -116,6 +116,6 @@ def tuning(table: Table) -> list[str]:
     if untuned := sorted({row.untuned for row in table.rows if row.untuned}):
         lines.append(
             f"untuned: at one shared value of {', '.join(untuned)} the order of these rows is partly that value's; "
-            f"--grid tunes each on the validation split"
+            f"--trials tunes each on the validation split"
         )
     return lines

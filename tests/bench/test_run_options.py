@@ -24,6 +24,6 @@ def words(tmp_path: Path) -> list[str]:
 def test_checkpoints_stay_where_nobody_would_remove_them(bench: Bench, words: list[str], tmp_path: Path) -> None:
     instead = "leave it out, and delete model-*.safetensors of runs afterwards"
     keep = ("--keep-checkpoints", "none")
-    ended = bench(*words, *keep, "--grid", "optim.lr=1e-4,1e-3")
-    assert (ended.code, f"{KEPT} --grid" in ended.err, instead in ended.err) == (2, True, True)
+    ended = bench(*words, *keep, "--trials", "optim.lr=1e-4,1e-3")
+    assert (ended.code, f"{KEPT} --trials" in ended.err, instead in ended.err) == (2, True, True)
     assert list(tmp_path.iterdir()) == []

@@ -49,7 +49,7 @@ def test_the_board_of_pretrained_models_picks_rates_before_it_trains(monkeypatch
     part, *_ = kept_grid.BOARDS["mid"]
     trials, first, second, third = kept_grid.commands("mid", part, Namespace(results="store", jobs=2))
     assert trials[trials.index("--method") + 1] == "mle,trime.released,histalign.released"
-    assert "lr=1e-5,2e-5,5e-5" in trials
+    assert "optim.lr=1e-5,2e-5,5e-5" in trials
     assert "rows=1000" in trials
     for words, seed in zip((first, second, third), "012", strict=True):
         assert words[words.index("--seeds") + 1] == seed
@@ -59,7 +59,7 @@ def test_the_board_of_pretrained_models_picks_rates_before_it_trains(monkeypatch
 
 def test_picked_rates_are_read_from_the_store(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     results = str(tiny / "store")
-    grid = ["--method", "mle", "--seeds", "0", "--no-controls", "--quiet", "--grid", "optim.lr=0.001,0.01"]
+    grid = ["--method", "mle", "--seeds", "0", "--no-controls", "--quiet", "--trials", "optim.lr=0.001,0.01"]
     assert kept_grid.bench(kept_grid.command(TINY, results, "small", *grid)) == 0
     part = replace(TINY, rates={"mle": "mle", "trime": "trime.released"})
     found = kept_grid.picked_rates(part, results)

@@ -1,4 +1,4 @@
-"""`--trials` and `--grid`: what is typed, what is tried, which combination is picked, and what is recorded of it."""
+"""`--trials`: what is typed, what is tried, which combination is picked, and what is recorded of it."""
 
 from __future__ import annotations
 
@@ -11,14 +11,11 @@ from typing import Any
 
 import pytest
 
-from bench.cells.search import Search, Tried, best, learning_rates, read_trials, tied
+from bench.cells.search import Search, learning_rates, read_trials, tied
 from bench.errors import UsageError
 from bench.leaderboards.statistics.constants import TIE
 from bench.store.store import CellFolder, Store
 from tests.conftest import TINY, Bench, penalised_method
-
-RATES = "1e-5,1e-1,1e-3"
-
 
 # What is typed ------------------------------------------------------------------------------------------------------
 
@@ -30,7 +27,8 @@ RATES = "1e-5,1e-1,1e-3"
         (["mle=2", "steps=0.5"], Search(of_method={"mle": 2}, steps=Fraction(1, 2))),
         (["3,histalign=18,mle=18", "rows=7", "steps=1/3"],
          Search(number=3, of_method={"histalign": 18, "mle": 18}, steps=Fraction(1, 3), rows=7)),
-        (["lr=1e-5,5e-5"], Search(number=2, rates=(1e-5, 5e-5))),
+        (["optim.lr=1e-5,0.00005", "by=rouge-1"], Search(axes={"optim.lr": (1e-5, 5e-5)}, by="rouge-1")),
+        (["optim.lr=1e-5", "method.orders=2,x"], Search(axes={"optim.lr": (1e-5,), "method.orders": (2, "x")})),
     ],
 )  # fmt: skip
 def test_trials_as_typed(words: list[str], expected: Search) -> None:
@@ -40,37 +38,43 @@ def test_trials_as_typed(words: list[str], expected: Search) -> None:
 @pytest.mark.parametrize(
     "words",
     [["0"], ["mle"], ["2,3"], ["mle=2,mle=3"], ["3", "steps=0"], ["3", "steps=4/3"], ["3", "steps=1/0"],
-     ["3", "rows=few"], ["3", "rows=0"], ["lr=1e-3,fast"], ["lr=1e-3,0.001"], ["lr=-1"], ["lr=nan"]],
+     ["3", "rows=few"], ["3", "rows=0"], ["optim.lr=1e-3,0.001"], ["optim.lr="], ["optim.lr=1", "optim.lr=2"],
+     ["3", "optim.lr=1e-3"], []],
 )  # fmt: skip
 def test_trials_typed_wrongly(words: list[str]) -> None:
     with pytest.raises(UsageError, match=re.escape(f"rows=N, at least 1; not '{' '.join(words)}'")):
         read_trials(words)
 
 
-@pytest.mark.parametrize(("words", "near"), [(["mel=2"], "mle"), (["3", "step=1/3"], "steps")])
-def test_a_name_in_trials_that_is_misspelt(words: list[str], near: str) -> None:
-    with pytest.raises(UsageError, match=f"did you mean '{near}'"):
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["mel=2"], "did you mean 'mle'"),
+        (["3", "step=1/3"], "did you mean 'steps'"),
+        (["execution.state_every=1,2"], "'execution.state_every' changes none: give it to --set"),
+        (["3", "steps=1/3", "by=rouge-1"], "by=rouge-1 compares whole trainings"),
+    ],
+)
+def test_trials_with_a_name_that_does_not_fit(words: list[str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         read_trials(words)
 
 
 @pytest.mark.parametrize(
-    ("axes", "message"),
+    ("words", "message"),
     [
-        (["optim.lr="], "--grid takes section.name=value,value, not 'optim.lr='"),
-        (["optim.lr"], "--grid takes section.name=value,value, not 'optim.lr'"),
-        (["optim.lr=1", "optim.lr=2"], "--grid has 'optim.lr' twice"),
-        (["lr=1"], "'lr' is not section.name"),
-        (["execution.state_every=1,2"], "'execution.state_every' changes none: give it to --set"),
+        (["2", "by=acc@2/cahce"], "did you mean 'acc@2/cache'"),
+        (["2", "by=rank/float64"], "of which more or less is better"),
+        (["method.alpha=1,2"], "no method in this run has the option 'alpha'"),
+        (["optim.lr=1,-1"], "trainer.lr is at least 0, not -1"),
     ],
 )
-def test_a_grid_typed_wrongly(axes: list[str], message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        Search(axes=tuple(axes))
-
-
-def test_options_that_do_not_go_together(bench: Bench, tmp_path: Path) -> None:
-    ended = bench(*TINY, "--trials", "2", "--grid", "optim.lr=1,2", "--results", str(tmp_path))
-    assert (ended.code, "--grid and --trials are two ways to search" in ended.err) == (2, True)
+def test_what_cannot_be_tried_is_refused_before_anything_is_trained(
+    bench: Bench, tmp_path: Path, words: list[str], message: str
+) -> None:
+    ended = bench(*TINY, "--trials", *words, "--results", str(tmp_path))
+    assert (ended.code, message in ended.err) == (2, True), ended.err
+    assert list(tmp_path.iterdir()) == []
 
 
 # What is tried ------------------------------------------------------------------------------------------------------
@@ -86,24 +90,6 @@ def test_rates_are_a_sequence_of_the_method() -> None:
 
 
 # What is picked -----------------------------------------------------------------------------------------------------
-
-
-def tried(rate: str, eps: str, nll: float | None, rouge: float | None = None) -> Tried:
-    """One combination of a learning rate and an option of a method."""
-    selected = None if rouge is None else ("rouge-l", rouge, False)
-    return Tried((f"optim.lr={rate}", f"method.eps={eps}"), {}, nll, selected)
-
-
-def test_the_rate_is_picked_by_likelihood_and_an_option_by_the_stated_column() -> None:
-    found = [
-        tried("1", "0.1", 2.0, 30.0), tried("2", "0.1", 3.0, 50.0),
-        tried("1", "0.2", 4.0, 60.0), tried("2", "0.2", 2.5, 40.0), tried("1", "0.3", None),
-    ]  # fmt: skip
-    assert best(found) == found[3], "rates 1 and 2 have the lower likelihoods; of these two, the second has more ROUGE"
-    assert best(found[:2]) == found[0]
-    assert best(found[4:]) is None
-    unstated = [tried("1", "0.1", 2.0), tried("1", "0.2", None), tried("1", "0.3", 1.0), tried("1", "0.4", 1.0)]
-    assert best(unstated) == unstated[2], "the first of equals"
 
 
 @pytest.mark.parametrize(
@@ -150,9 +136,9 @@ def files(results: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in results.rglob("*") if path.is_file()}
 
 
-def test_a_grid_keeps_the_lowest_likelihood_and_reads_the_test_split_once(bench: Bench, tmp_path: Path) -> None:
+def test_the_lowest_likelihood_is_picked_and_the_test_split_is_read_once(bench: Bench, tmp_path: Path) -> None:
     results = tmp_path / "results"
-    command = (*TINY, "--grid", f"optim.lr={RATES}", "--results", str(results))
+    command = (*TINY, "--trials", "optim.lr=1e-5,1e-1,1e-3", "--results", str(results))
     dry = bench(*command, "--dry-run", "--json")
     assert (dry.code, results.exists()) == (0, False)
     assert len(json.loads(dry.out)["cells"]) == 3, "one of them is the setting without a search, planned as picked"
@@ -163,7 +149,7 @@ def test_a_grid_keeps_the_lowest_likelihood_and_reads_the_test_split_once(bench:
         held[cell.path.name] = sum(row["nll_sum"] for row in rows.rows) / sum(row["n_tokens"] for row in rows.rows)
     ((cell, record, grid),) = picked(results).values()
     assert cell.path.name == grid["picked"] == min(held, key=held.__getitem__)
-    assert grid["axes"] == [f"optim.lr={RATES}"]
+    assert (grid["space"], "column" in grid) == ({"optim.lr": [1e-5, 0.1, 1e-3]}, False)
     assert {one["keys"]["0"]: one["nll"] for one in grid["tried"]} == pytest.approx(held)
     assert rates_on(results, "test") == {"mle": [record["config"]["trainer"]["lr"]]}
     before = files(results)
@@ -171,26 +157,31 @@ def test_a_grid_keeps_the_lowest_likelihood_and_reads_the_test_split_once(bench:
     assert files(results) == before
 
 
-def test_an_option_of_a_method_is_picked_by_the_column_that_the_run_states(bench: Bench, tmp_path: Path) -> None:
-    """One choice for all seeds."""
+def test_an_option_of_a_method_is_picked_by_a_column_of_texts(bench: Bench, tmp_path: Path) -> None:
+    """One choice for all seeds; a method without the option has nothing to try."""
     results = tmp_path / "results"
-    command = ["run", "--task", "logicnlg", "--method", "label_smoothing", "--limit", "16", "--quiet", "--seeds", "0,1",
-               "--grid", "method.eps=0.01,0.9", "--results", str(results),
-               "--set", "trainer.steps=2", "backbone.width=16", "trainer.batch_size=4", "trainer.validate=0.25",
-               "trainer.watch=table_bleu", "trainer.select=bleu-1"]  # fmt: skip
+    command = ["run", "--task", "logicnlg", "--method", "mle,label_smoothing", "--limit", "16", "--quiet",
+               "--seeds", "0,1", "--trials", "method.eps=0.01,0.9", "by=bleu-1", "rows=8", "--results", str(results),
+               "--set", "trainer.steps=2", "backbone.width=16", "trainer.batch_size=4"]  # fmt: skip
     ended = bench(*command)
     assert ended.code == 0, ended.err
-    assert "method.eps picked from 2 combinations by validation NLL, options of the method (method.*) by" in ended.out
+    assert "method.eps picked from 2 combinations by validation bleu-1: label_smoothing" in ended.out
     found = picked(results)
     assert sorted(found) == [("label_smoothing", 0), ("label_smoothing", 1)]
-    for cell, _, grid in found.values():
-        assert grid["method_options_by"] == "bleu-1"
+    for _, record, grid in found.values():
+        assert (grid["column"], grid["rows"]) == ("bleu-1", 8)
         best_of = max(grid["tried"], key=lambda one: one["bleu-1"])
-        assert cell.path.name in best_of["keys"].values()
+        assert best_of["sets"] == [f"label_smoothing:method.eps={record['config']['method_options']['eps']}"]
         for one in grid["tried"]:
-            kept = [Store(results).cell("logicnlg", "label_smoothing", key).trained() for key in one["keys"].values()]
-            values = [record["train"]["kept"]["value"] for record in kept if record is not None]
-            assert one["bleu-1"] == pytest.approx(sum(values) / 2)
+            ((seed, key),) = one["keys"].items()
+            values = [
+                value["value"]
+                for score in Store(results).cell("logicnlg", "label_smoothing", key).all_scores()
+                if score["of"]["split"] == "valid"
+                for value in score["values"]
+                if value["name"] == "bleu-1"
+            ]
+            assert (seed, [one["bleu-1"]]) == ("0", values)
 
 
 def test_a_rate_is_picked_by_likelihood_and_not_by_a_loss_with_a_penalty(bench: Bench, tmp_path: Path) -> None:
@@ -241,7 +232,7 @@ def test_every_method_tries_the_same_rates_where_these_are_typed(bench: Bench, t
     A control that nothing is trained for reads the run that was picked.
     """
     results, methods = tmp_path / "results", "mle,trime,mle.penalty"
-    ended = bench(*TINY, "--method", methods, "--trials", "lr=1e-3,0.02", "steps=1/2", "--results", str(results))
+    ended = bench(*TINY, "--method", methods, "--trials", "optim.lr=1e-3,0.02", "steps=1/2", "--results", str(results))
     assert ended.code == 0, ended.err
     tried = rates_on(results, "valid")
     assert (tried["mle"], tried["trime"]) == ([1e-3, 0.02], [1e-3, 0.02])

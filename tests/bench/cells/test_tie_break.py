@@ -69,14 +69,14 @@ def test_the_trainings_at_full_length_decide_unless_one_fails(
 ) -> None:
     """The best trial is the worst whole training."""
 
-    def loss(cells: list[Any]) -> float | None:
-        trainer = cells[0].config.trainer
+    def loss(cell: Any, column: str) -> float | None:
+        trainer = cell.config.trainer
         if trainer.steps == 1:
             return float(trainer.lr)
         return None if fails and trainer.lr == min(RATES) else -float(trainer.lr)
 
     monkeypatch.setattr(search, "TIE", ALL_ALIKE)
-    monkeypatch.setattr(search, "validation_nll", loss)
+    monkeypatch.setattr(search, "value_of", loss)
     ended = bench(*SEARCH, "--results", str(tmp_path))
     assert ended.code == 0, ended.err
     assert ("a training of its tie break has failed; the best trial is picked" in ended.err) == fails

@@ -109,9 +109,10 @@ def test_a_tie_break_is_stated_and_its_runs_are_no_table(tmp_path: Path) -> None
     assert note in tuning(table)
 
 
-def test_options_of_a_method_say_by_what_they_were_picked(tmp_path: Path) -> None:
-    """Older searches tried options of a method by likelihood; a grid may try them by a column that the run states."""
-    for method, content in {"histalign": {}, "label_smoothing": {"method_options_by": "rouge-l"}}.items():
+def test_settings_say_by_what_they_were_picked(tmp_path: Path) -> None:
+    """A search of a former version may have picked options of a method by another column than the learning rate."""
+    ways = {"histalign": {}, "label_smoothing": {"method_options_by": "rouge-l"}, "gem": {"column": "rouge-l"}}
+    for method, content in ways.items():
         cell = scored(trained(tmp_path, method), {"bleu-3": 20.0})
         tried = [{"sets": [f"{method}:optim.lr={rate}", f"{method}:method.alpha=1"], "nll": 2.0} for rate in (1, 2)]
         cell.write_record("grid-aa.json", {"tried": tried, **content}, PROVENANCE)
@@ -119,6 +120,7 @@ def test_options_of_a_method_say_by_what_they_were_picked(tmp_path: Path) -> Non
     text = "optim.lr, method.alpha picked from 2 combinations by validation NLL"
     assert f"{text}: histalign" in lines
     assert f"{text}, options of the method (method.*) by validation rouge-l: label_smoothing" in lines
+    assert "optim.lr, method.alpha picked from 2 combinations by validation rouge-l: gem" in lines
 
 
 def test_a_method_that_was_tuned_more_than_its_baseline_is_named(tmp_path: Path) -> None:
