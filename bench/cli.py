@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from bench.base.lightning import postpone
-from bench.base.redaction import guard_process, guarded, printable
+from bench.base.printable import printable
 from bench.base.registry import importable
 from bench.base.version import __version__
 from bench.commands import COMMANDS
@@ -59,12 +59,13 @@ class Parser(argparse.ArgumentParser):
 
 def program() -> int:
     """Run the command line of this process; return the exit code."""
-    guard_process()
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:  # it was closed
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a terminal may know fewer letters
     importable(Path.cwd())
     return main(own_process=True)
 
 
-@guarded()
 def main(argv: Sequence[str] | None = None, *, own_process: bool = False) -> int:
     """Run one command; return its exit code.
 

@@ -166,7 +166,7 @@ def trained_run(name: str, store: Store) -> CellFolder:
 
 def say_damaged(store: Store) -> int:
     """Print the damaged files of a store that were read so far; return the exit code, 1 where there are any."""
-    from bench.base.redaction import one_line
+    from bench.base.printable import one_line
 
     for error in store.damaged.values():
         print(one_line(f"bench: {error}"), file=sys.stderr)

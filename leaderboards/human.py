@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from bench.base.files import write_atomic
 from bench.base.keys import key_of
-from bench.base.redaction import printable
+from bench.base.printable import printable
 from bench.errors import DataError, UsageError
 from bench.leaderboards.statistics.intervals import bootstrap
 from bench.metrics.sums import Sums, mean

@@ -1,7 +1,7 @@
 """`python -m tools.figure1 RESULTS`: the next word of HistAlign's Figure 1, before and after fine-tuning, as a picture.
 
 RESULTS is a store with checkpoints of the first seed, such as `make real` makes. Where a search has picked a learning
-rate, its run is taken. A method predicts with all that it has, head and cache. Needs the extra `pictures`.
+rate, its run is taken. A method predicts with all that it has, head and cache.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from pathlib import Path
 
 import torch
 
-from bench.board.pictures import COLOURS, Picture, drawing
 from bench.decodings.searches import Greedy
 from bench.errors import MissingError
 from bench.generation.continuation import Continuation
 from bench.integrations.folder import trained_objective, untrained_objective
 from bench.store.store import CellFolder, Store
+from tools.svg import COLOURS, drawing, svg_of
 
 ROOT = Path(__file__).parents[1]
 PICTURE = ROOT / "docs" / "pictures" / "figure1.svg"
@@ -57,8 +57,8 @@ def next_words(run: CellFolder) -> dict[str, float]:
     return {word: float(log_probs[tokens[0]].exp()) for word, tokens in zip(WORDS, words, strict=True)}
 
 
-def picture(probabilities: Mapping[str, Mapping[str, float]]) -> Picture:
-    """Return a panel of bars for each method, a bar for each word."""
+def picture(probabilities: Mapping[str, Mapping[str, float]]) -> str:
+    """Return the SVG of a panel of bars for each method, a bar for each word."""
     from matplotlib.figure import Figure
 
     with drawing():
@@ -71,7 +71,7 @@ def picture(probabilities: Mapping[str, Mapping[str, float]]) -> Picture:
         panels[0].invert_yaxis()
         figure.suptitle(f"“{PROMPT} …”", fontsize=8)
         figure.supxlabel("probability of the next word", fontsize=8)
-        return Picture(figure)
+    return svg_of(figure)
 
 
 def main(results: str) -> int:
@@ -81,7 +81,8 @@ def main(results: str) -> int:
     print(f"| after fine-tuning by | {' | '.join(WORDS)} |\n|---|{'---:|' * len(WORDS)}")
     for method, words in found.items():
         print(f"| {METHODS[method]} | {' | '.join(f'{value:.3f}' for value in words.values())} |")
-    print(picture(found).save(PICTURE))
+    PICTURE.write_text(picture(found), encoding="utf-8")
+    print(PICTURE)
     return 0
 
 

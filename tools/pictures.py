@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import bench
-from bench.board.pictures import COLOURS, Picture, drawing
 from bench.leaderboards.published.papers import paper_table
 from tests.leaderboards.chromium import Chromium, installed
 from tools.regenerate import PAGE, RUNS
+from tools.svg import COLOURS, drawing, svg_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 FOLDER = Path(__file__).parents[1] / "docs" / "pictures"
 SCREENS = {1280: 640, 400: 800}
@@ -36,7 +37,7 @@ def main() -> None:
     Raises:
         SystemExit: there is no Chromium.
     """
-    board_picture().save(FOLDER / "board.svg")
+    (FOLDER / "board.svg").write_text(svg_of(board_picture()), encoding="utf-8")
     program = installed()
     if program is None:
         raise SystemExit("expected a Chromium on the PATH to draw the page with, found none; install Debian's chromium")
@@ -51,7 +52,7 @@ def main() -> None:
         browser.close()
 
 
-def board_picture() -> Picture:
+def board_picture() -> Figure:
     """Return a panel for each metric with the mean and the 95 % interval of each method, and the paper's numbers."""
     from matplotlib.figure import Figure
 
@@ -64,7 +65,7 @@ def board_picture() -> Picture:
         panels[0].invert_yaxis()
         handles, labels = panels[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=2)
-        return Picture(figure)
+    return figure
 
 
 def draw_panel(ax: Axes, metric: str) -> None:

@@ -154,11 +154,12 @@ def main() -> None:
         from bench.store.export import export
 
         export(Path(sys.argv[2]), RUNS / sys.argv[3])
-    from tools.pictures import board_picture
+    from tools import pictures
+    from tools.svg import svg_of
 
     for path in SHOWING:
         path.write_text(with_output(path.read_text(encoding="utf-8")), encoding="utf-8")
-    board_picture().save(ROOT / "docs" / "pictures" / "board.svg")
+    (pictures.FOLDER / "board.svg").write_text(svg_of(pictures.board_picture()), encoding="utf-8")
     PAGE.write_text(page(), encoding="utf-8")
     CLAIMS.write_text(claims(), encoding="utf-8")
 

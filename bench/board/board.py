@@ -9,7 +9,7 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from bench.base.redaction import one_line
+from bench.base.printable import one_line
 from bench.errors import UsageError, did_you_mean
 from bench.leaderboards.audit import Facts, audit, facts_of, only_the_objective
 from bench.leaderboards.leaderboards import leaderboards_of
@@ -21,7 +21,6 @@ from bench.store.store import Store
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bench.board.pictures import Picture
     from bench.leaderboards.leaderboards import Leaderboards
 
 __all__ = ["Board", "load"]
@@ -30,10 +29,10 @@ CURVE = ("task", "method", "backbone", "settings", "seed", "step", "quantity", "
 
 
 class Board:
-    """The leaderboards that `bench report` shows, to be filtered, drawn and turned into frames. No store is changed.
+    """The leaderboards that `bench report` shows, to be filtered and turned into frames. No store is changed.
 
     A number carries its watermark wherever it goes: a table of a sample, a subset or a limited run says so in
-    every frame, plot and page. Tests are corrected over a whole table, and a filter does not change them.
+    every frame and page. Tests are corrected over a whole table, and a filter does not change them.
 
     Args:
         store: one store or several.
@@ -179,24 +178,6 @@ class Board:
         found = pd.concat([pd.DataFrame(lines), differences(pairs)], axis=1)
         found = found.assign(p=adjusted(found["p"]), p_items=adjusted(found["p_items"]))
         return found[found["metric"].isin(self.metrics)].reset_index(drop=True)
-
-    def plot(self, kind: str = "intervals", **options: Any) -> Picture:
-        """Return a picture; `.save(path)` writes its SVG, and `.figure` is matplotlib's.
-
-        Args:
-            kind: `intervals` (each row's mean of `metric` with its interval over seeds), `tradeoff` (metric `y` against
-                metric `x`, a point for each method and decoding) or `curves` (`quantity` over the steps of training, by
-                default the validation loss where it was measured).
-            options: those of the kind.
-
-        Raises:
-            UsageError: there is no such kind, metric or curve, or nothing to draw.
-            TypeError: the kind has no such option.
-            MissingError: matplotlib is not installed; it is in the extra `pictures`.
-        """
-        from bench.board.pictures import draw
-
-        return draw(kind, self.content, self.curves() if kind == "curves" else None, options)
 
     def html(self, path: str | Path) -> Path:
         """Write the page of the board, with samples, as one file; return where. No plug-in is imported.

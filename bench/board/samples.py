@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from bench.base.redaction import one_line
+from bench.base.printable import one_line
 from bench.base.registry import all_names
 from bench.errors import BenchError, UsageError, nearest
 from bench.leaderboards.render.text_table import console_of, escaped, markdown_table

@@ -1,8 +1,8 @@
 """Loggers: copies of a run's curves, scores and samples for other programs. No logger changes a stored result.
 
 A logger receives the configuration, curves, scores and samples of a run, and nothing else: no code, environment,
-command line or console output. Values of known secret variables are removed from names and texts. A logger that raises
-an error is named in one warning and then left out. Only the process that leads a run has loggers.
+command line or console output. A logger that raises an error is named in one warning and then left out. Only the
+process that leads a run has loggers.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench.base.redaction import redacted
 from bench.base.registry import load
 from bench.cells.cell import Cell, described
 from bench.config.arguments import RunArguments
@@ -146,15 +145,15 @@ class OpenRun(Events):
 
         rank_zero_only.rank = 0  # type: ignore[attr-defined]  # this process leads, whatever number Slurm gave it
         key = f"{cell.key}-{cell.method.name}" if cell.method.only_reads else cell.key
-        group, kind = redacted(f"{cell.config.task}/{cell.config.method}"), find_logger(name)
+        group, kind = f"{cell.config.task}/{cell.config.method}", find_logger(name)
         if name == WANDB:
-            logger = kind(key, redacted(cell.label), group)
+            logger = kind(key, cell.label, group)
         else:
             logger = kind(save_dir=str(self.logs.folder / name.rpartition(":")[2]), name=f"{group}/{key}")
         if not isinstance(logger, Logger):
             raise TypeError(f"expected a Lightning Logger, and '{name}' made {type(logger).__name__}")
         self.loggers[name] = logger
-        logger.log_hyperparams(dict(redacted(described(cell))))
+        logger.log_hyperparams(described(cell))
 
     def step(self, step: int, steps: int, values: dict[str, float]) -> None:
         """Show and log a training step, unless it was logged before a training began again."""
@@ -190,7 +189,7 @@ class OpenRun(Events):
         """
         loggers = {name: logger for name, logger in self.loggers.items() if hasattr(logger, "log_table")}
         try:
-            tables = redacted(sample_tables(cell)) if loggers else {}
+            tables = sample_tables(cell) if loggers else {}
         except Exception as error:
             self.logs.warn(f"samples of {cell.label} are not logged ({type(error).__name__}: {first_line(error)})")
             return
@@ -202,7 +201,7 @@ class OpenRun(Events):
     def metrics(self, values: Mapping[str, float], step: int) -> None:
         """Log values of one step; each logger has its own copy."""
         for name, logger in self.loggers.items():
-            self.logs.attempt(name, partial(logger.log_metrics, dict(redacted(values)), step=step))
+            self.logs.attempt(name, partial(logger.log_metrics, dict(values), step=step))
 
     def close(self, status: str) -> None:
         """End the run as a `success` or as `failed`; also on a logger that has failed, which may hold a connection."""

@@ -9,7 +9,7 @@ from datetime import timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, TextIO
 
-from bench.base.redaction import printable
+from bench.base.printable import printable
 from bench.training.events import Events
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from bench.base.redaction import one_line
+from bench.base.printable import one_line
 from bench.cli_options import add_options, say_damaged, trained_run
 from bench.leaderboards.audit import EXPECTED, FLAG, OBJECTIVE, Difference, audit, facts_of, only_the_objective
 from bench.store.store import CellFolder, Store

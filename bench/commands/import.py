@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench.base.options import read_options
-from bench.base.redaction import one_line
+from bench.base.printable import one_line
 from bench.base.registry import NAME
 from bench.cli_options import add_options, data_dir_of, positive, set_texts
 from bench.config.config import parse_sets, section_values

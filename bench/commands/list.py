@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from bench.base.network import is_commit
-from bench.base.redaction import one_line
+from bench.base.printable import one_line
 from bench.base.registry import Entry, split_names
 from bench.base.registry import expand as expand_names
 from bench.cli_options import add_options, data_dir_of, set_texts

@@ -11,7 +11,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from bench.base.redaction import one_line
+from bench.base.printable import one_line
 from bench.cli_options import add_options, positive
 from bench.config.arguments import AUTO, KeptCheckpoints, RunArguments, collect
 from bench.config.config import PRESETS, ExecutionConfig

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench.base.redaction import one_line
+from bench.base.printable import one_line
 from bench.cli_options import add_options, say_damaged, stored_runs, task_names, trained_run
 from bench.errors import MissingError, StoreError, UsageError, each_once
 from bench.store.files import run_folders

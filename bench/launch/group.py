@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
-from bench.base.redaction import one_line
+from bench.base.printable import one_line
 from bench.errors import BenchError
 from bench.launch.processes import use_threads
 from bench.launch.signals import raise_pending_signal

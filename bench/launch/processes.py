@@ -31,7 +31,6 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from bench.base.machine import end_with_parent, is_alive
-from bench.base.redaction import guard_process
 from bench.base.registry import load
 from bench.errors import BenchError
 from bench.launch.signals import EXIT_CODES, Stopped, forget, handled
@@ -250,7 +249,6 @@ def launch_ranks(world: int, scratch: Path) -> dict[int, int]:
 
 def be_process(work_file: str, rank: int, world: int) -> NoReturn:
     """Be a process of a run: do its work, note how that ended, and exit."""
-    guard_process()
     scratch = Path(work_file).parent
     (scratch / f"process.{rank}").write_text(str(os.getpid()))
     print_to(scratch / f"log.{rank}")

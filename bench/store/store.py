@@ -31,7 +31,6 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from bench.base.files import hash_of
 from bench.base.keys import canonical, sha256
-from bench.base.redaction import redacted
 from bench.errors import DamagedError, MissingError
 from bench.store.files import DISK, SCHEMA, Files, StoredRows, kind_of, record_bytes, rows_name
 from bench.store.former import former_folder, present_columns, present_predictions, present_record
@@ -128,13 +127,13 @@ class CellFolder:
     def write_record(
         self, name: str, content: Mapping[str, Any], provenance: Mapping[str, Any], *, replace: bool = False
     ) -> None:
-        """Store a JSON record without secrets; one that is there stays, unless `replace` is set.
+        """Store a JSON record; one that is there stays, unless `replace` is set.
 
         Raises:
             UsageError: the run is in a snapshot.
             StoreError: the disk is full or refuses.
         """
-        record = record_bytes(kind_of(name), redacted(content), redacted(provenance))
+        record = record_bytes(kind_of(name), content, provenance)
         self.files.write(self.path / name, record, replace=replace)
 
     def write_trained(self, content: Mapping[str, Any], provenance: Mapping[str, Any]) -> dict[str, Any]:

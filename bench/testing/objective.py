@@ -18,7 +18,7 @@ from safetensors.torch import load, save
 from torch import Tensor
 
 from bench.base.options import options_of
-from bench.base.redaction import one_line
+from bench.base.printable import one_line
 from bench.base.seeds import seed_of, seed_torch
 from bench.cells.build import optimiser_of, training_loader
 from bench.cells.make import name_of

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from bench.base.redaction import one_line, printable
+from bench.base.printable import one_line, printable
 from bench.leaderboards.leaderboards import Leaderboards
 from bench.leaderboards.render.board import as_json, board
 from bench.leaderboards.render.footnotes import under_table

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.base.files import write_atomic
-from bench.base.redaction import printable, redacted
+from bench.base.printable import printable
 from bench.leaderboards.claim.evaluation import WORDS
 from bench.leaderboards.claim.report import SHARED
 from bench.leaderboards.controls import is_trivial
@@ -54,8 +54,8 @@ KEY_LETTERS = 8
 
 
 def write_page(path: Path, board: Mapping[str, Any]) -> None:
-    """Write the page of a board, in place of an older one; a secret that a record holds stays out."""
-    write_atomic(path, page(redacted(board)).encode("utf-8", "replace"), replace=True)
+    """Write the page of a board, in place of an older one."""
+    write_atomic(path, page(board).encode("utf-8", "replace"), replace=True)
 
 
 def page(board: Mapping[str, Any], sizes: Sequence[Mapping[str, Any]] = ()) -> str:

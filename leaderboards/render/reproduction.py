@@ -14,7 +14,7 @@ from typing import Any
 
 from rich.text import Text
 
-from bench.base.redaction import one_line
+from bench.base.printable import one_line
 from bench.leaderboards.published.reproduction import (
     ANOTHER,
     NOT_COMPARABLE,

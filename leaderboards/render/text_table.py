@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from bench.base.redaction import one_line
+from bench.base.printable import one_line
 
 NARROWEST = 60
 """Characters that a table is laid out for at least."""

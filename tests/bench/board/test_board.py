@@ -118,15 +118,6 @@ def test_a_notebook_names_the_cells_that_failed(board: Board) -> None:
     assert "failed" not in board._repr_html_()
 
 
-def test_plots_are_of_the_board(board: Board, tmp_path: Path) -> None:
-    kept = board.filter(task="logicnlg")
-    path = kept.plot("intervals", metric="bleu-3").save(tmp_path / "bleu-3.svg")
-    assert "histalign" in path.read_text()
-    curves = kept.plot("curves", quantity="train/loss").figure.axes[0]
-    frame = kept.curves()
-    assert len(curves.lines) == len(frame[frame.quantity == "train/loss"].groupby(["method", "settings", "seed"]))
-
-
 def test_the_page_of_a_filter(board: Board, tmp_path: Path) -> None:
     path = board.filter(task="gigaword").html(tmp_path / "page.html")
     text = path.read_text()

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from rich.text import Text
 
-from bench.base.redaction import one_line
+from bench.base.printable import one_line
 from bench.leaderboards.leaderboards import with_statistics
 from bench.leaderboards.render.formats import FIXED, contents, headings, lines_of, text_table, whole
 from bench.leaderboards.render.text_table import TextTable, aligned, console_of, short
