@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -109,12 +109,6 @@ class RunArguments:
 
 NAMES = ("tasks", "methods", "metrics", "loggers")
 """Fields that are lists of names; their options may be typed several times."""
-FORMER = "trainer.init_from"
-"""An option of version 0.2, which is empty in the configuration files of its runs."""
-FORMER_NAMES = {"task.column": "task.field"}
-"""Options of former versions, which another one has taken in."""
-FORMER_SCOPES = ("reference:", "second:")
-"""Prefixes of former versions for settings of a reference model alone."""
 
 
 def file_values(path: Path) -> dict[str, Any]:
@@ -126,34 +120,7 @@ def file_values(path: Path) -> dict[str, Any]:
     file = read_yaml(path)
     values = {"tasks": file["task"], "methods": file["method"], "decode": ",".join(file["decode"])}
     values |= {name: file[name] for name in ("seeds", "metrics", "backbone", "preset")}
-    given = _with_reference_named(file["method"], file["set"])
-    former = (*FORMER_NAMES, FORMER)  # without a value they decide nothing
-    sets = {FORMER_NAMES.get(name, name): value for name, value in given.items() if value or not name.endswith(former)}
-    return {**_given(values), "sets": list(set_texts_of(sets))}
-
-
-def _with_reference_named(methods: Sequence[str], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of a file; those of a reference model of former versions get the name of its method.
-
-    Raises:
-        UsageError: the file has other settings of that method, as for a parent.
-    """
-    if not any(name.startswith(FORMER_SCOPES) for name in given):
-        return dict(given)
-    from bench.config.resolve import find_method, reference_of
-
-    reference = next(filter(None, (reference_of(find_method(name)) for name in methods)), None)
-    named: dict[str, Any] = {}
-    for name, value in given.items():
-        scope = next((scope for scope in FORMER_SCOPES if name.startswith(scope)), "")
-        if scope and reference is not None:
-            name = f"{reference.trained_name}:{name.removeprefix(scope)}"
-        if named.setdefault(name, value) != value:
-            raise UsageError(
-                f"expected one value of '{name}', found {named[name]!r} and {value!r}: a reference model has the "
-                "settings of the runs of its method now; take one of both lines out of the file"
-            )
-    return named
+    return {**_given(values), "sets": list(set_texts_of(file["set"]))}
 
 
 def collect(given: argparse.Namespace) -> RunArguments:

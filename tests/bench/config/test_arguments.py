@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 from bench.cells.plan import make_plan
-from bench.cells.record import config_yaml
 from bench.cli import parser
-from bench.config.arguments import RunArguments, collect, file_values
+from bench.config.arguments import RunArguments, collect
 from bench.config.config import ExecutionConfig
 from bench.errors import UsageError
 
@@ -71,13 +70,3 @@ def test_arguments_reach_a_worker_as_they_are() -> None:
 @pytest.mark.parametrize(("preset", "asked", "right"), [("small", 0, 1), ("small", 4, 4), ("paper", 0, 0)])
 def test_small_models_use_one_thread_unless_asked(preset: str, asked: int, right: int) -> None:
     assert RunArguments(("a",), ("b",), threads=asked).threads_of(preset) == right
-
-
-@pytest.mark.parametrize("column", ["", "body"])
-def test_a_configuration_file_with_a_former_option_of_text_is_read(tmp_path: Path, column: str) -> None:
-    (cell,) = make_plan(RunArguments(("text",), ("mle",))).cells
-    path = tmp_path / "config.yaml"
-    path.write_text(f"{config_yaml(cell)}  task.column: '{column}'\n")
-    overrides = {item.name: item.value for item in RunArguments(**file_values(path)).overrides}
-    assert "column" not in overrides
-    assert overrides["field"] == (column or "text")
