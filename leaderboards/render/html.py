@@ -49,8 +49,6 @@ QUESTIONS = {
 SCORES_BEST = "scores best"
 NAMED = 4
 """Further objectives that an answer names."""
-KEY_LETTERS = 8
-"""Of the key of a run; `bench compare` finds the run by them."""
 
 
 def write_page(path: Path, board: Mapping[str, Any]) -> None:
@@ -238,14 +236,12 @@ def _is_control(row: Mapping[str, Any]) -> bool:
 
 
 def about(row: Mapping[str, Any]) -> str:
-    """Return the tooltip of the name of a row: its decoding and its runs. Notes below the table have the tuning."""
+    """Return the tooltip of the name of a row. Notes below the table have its tuning, and the methods of a control."""
     lines = [
         f"decoding: {row['decoding']}" if row["decoding"] else "",
         f"diverged: {row['diverged']} of {len(row['seeds'])}, which are never numbers" if row["diverged"] else "",
-        f"control: it would explain away a gain of {', '.join(row['controls'])}" if row["controls"] else "",
         f"not tuned: {row['untuned']}" if row["untuned"] else "",
         row["remark"],
-        f"runs: {', '.join(key[:KEY_LETTERS] for key in row['cells'])}",
     ]
     return "\n".join(filter(None, lines))
 

@@ -73,8 +73,6 @@ def test_behind_a_number_stand_its_seeds_its_difference_and_its_tests():
     assert 'data-v="41.17 41.5 41.83|8.38 2.25 14.5 0.01 0.02"' in shown
     assert 'data-v="24.83 25.17 -"' in shown
     assert "bleu|scale:corpus|version:1\nhigher is better" in shown
-    assert "control: it would explain away a gain of histalign" in shown
-    assert "runs: 01234567, fedcba98" in shown
 
 
 def test_pretrained_models_come_first_and_published_systems_last():
