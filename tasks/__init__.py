@@ -132,14 +132,6 @@ TASKS: dict[str, TaskEntry] = {
         primary="kld",
         title="Melo-Lyrics",
     ),
-    "nsmc": TaskEntry(
-        "bench.tasks.nsmc:NSMC",
-        "continue reviews of films, in Korean",
-        "Naver sentiment movie corpus; in place of Melo-Lyrics",
-        columns=OPEN_ENDED,
-        primary="kld",
-        title="NSMC",
-    ),
     "text": TaskEntry(
         "bench.tasks.text:Text",
         "continue your own text, plain or jsonl",

@@ -1,7 +1,7 @@
 """Melo-Lyrics: continue the lyrics of Korean songs, as F2-Softmax sections 4.1.1 and 4.1.4 do (Choi et al. 2020).
 
-The authors have not released the songs; `nsmc` is a task of open data in the same language. One instance is a song, in
-plain text a line of the file, with tabs between the lines of the song:
+The authors have not released the songs. One instance is a song, in plain text a line of the file, with tabs between the
+lines of the song:
 
     비가 오는 창가에 앉아<tab>너의 이름을 불러 본다<tab>비가 오는 창가에 앉아<tab>아직 너를 기다린다
 

@@ -28,7 +28,7 @@ from bench.models.backbones.scratch import SUFFIX
 from bench.tasks import TASKS, find_task
 
 DATA = os.environ.get("BENCH_DATA", "")
-BARRED = ("nyt", "lyrics", "nsmc")
+BARRED = ("nyt", "lyrics")
 """Tasks whose data nobody may pass on; the same methods run at the same size on others."""
 LARGE = [("ambiguous_template", "histalign", "gpt2-large-scratch")]
 STEPS, ROWS = 2, 2

@@ -22,11 +22,6 @@ FORMS: Mapping[str, Mapping[str, bytes]] = {
     "writingprompts, hub": {"train.jsonl": rows(prompt=WORDS, story=[text * 9 for text in WORDS])},
 }
 BAD = [
-    ("nsmc", "train.jsonl", b'{"movie_id": "99"}', "expected the fields movie_id and reviews, or id and document"),
-    ("nsmc", "train.jsonl", b'{"movie_id": "99", "reviews": "a"}', "expected a list of reviews"),
-    ("nsmc", "train.jsonl", b'{"movie_id": "99", "reviews": [{"rating": 3}]}', "expected text in the field 'review'"),
-    ("nsmc", "train.jsonl", b'{"movie_id": "0", "reviews": ["a"]}', "has the id '0' of a row before it"),
-    ("nsmc", "train.jsonl", b'{"reviews": ["a"]}', "expected an id of 1 to 100 characters"),
     ("lyrics", "train.jsonl", b'{"text": " "}', "the field 'text' is empty"),
     ("wikibio", "train.box", b"name tova", "expected field_1:word between tabs, found 'name tova'"),
     ("wikibio", "train.summary", b" ", "is empty; expected a text"),

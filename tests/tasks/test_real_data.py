@@ -21,10 +21,6 @@ ROWS = {
         "gigaword/duc2004",
         ["10000 subset 0 4dba04dcd857", "1000 subset 0 9a5fee519a98", "500 official 0 c9f7cb5f0de1"],
     ),
-    "nsmc": (
-        "korean/nsmc_raw",
-        ["2500 subset 0 f8b265eae629", "736 subset 0 b2ad83b017e6", "662 subset 0 49bd7b8b4098"],
-    ),
     "wikibio": ("wikibio", ["100 subset 0 baed15abc39a", "100 subset 0 074f79fdf646", "90 subset 0 12eddbdc6f9c"]),
     "wikitext103": (
         "wikitext/wikitext-103",

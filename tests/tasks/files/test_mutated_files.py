@@ -58,7 +58,6 @@ FILES: Mapping[str, Mapping[str, bytes]] = {  # the first file is the one that i
     "wikibio": {"train.box": lines([f"name_1:ann\tname_2:{i}\timage:<none>" for i in range(N)]),
                 "train.summary": lines(WORDS)},
     "wikitext103": {"wiki.train.tokens": b"".join(f" \n = T {i} = \n \n {WORDS[i]} \n".encode() for i in range(N))},
-    "nsmc": {"train.jsonl": rows(movie_id=[str(i) for i in range(N)], reviews=[[{"review": w}] for w in WORDS])},
     "lyrics": {"train.jsonl": rows(text=WORDS), "test.jsonl": rows(text=WORDS)},
     "text": {"train.txt": lines([f"{text} " * 4 for text in WORDS]), "test.txt": lines([WORDS[0] * 9]),
              "valid.txt": lines([WORDS[1] * 9])},
@@ -162,7 +161,7 @@ def table_of(content: bytes) -> pa.Table:
     return pa.Table.from_pylist([json.loads(line) for line in content.splitlines()])
 
 
-@pytest.mark.parametrize("task", ["xsum", "cnndm", "nsmc", "lyrics"])
+@pytest.mark.parametrize("task", ["xsum", "cnndm", "lyrics"])
 def test_rows_of_parquet_are_those_of_json_lines(tmp_path: Path, task: str) -> None:
     expected = examples_of(written(tmp_path / "jsonl", FILES[task].items()), task)
     folder = tmp_path / "parquet"

@@ -18,7 +18,6 @@ MANIFESTS = {  # the first 16 digits of the sha256 of train, valid and test
     "writingprompts": "09eaf1b64dd53d91 803ea8f797d73277 6baee33016074646",
     "wikibio": "f208ba3d2417bd3d 6d2a3f17d845817b 9123f6aef8f64d51",
     "lyrics": "314c89fc337dd6fb a94764b5f4972055 dcb609d060073506",
-    "nsmc": "b89553515094243f 79aabd627a9b0e7a 246fd9fb6d279474",
     "text": "acce86329abb1778 a3021a7abb64dbe3 0fd1bf8fc34ad308",
     "pairs": "369907f0c7a58bf4 a3766bd637f5d3ce fcedc0f6bf8e2f20",
     "chat": "92d1ea779a6d745a d0028e5c3e03bd37 8cc3ef4b39583599",
