@@ -7,8 +7,9 @@ The board `grid` trains small models from scratch: every method has 3 trials of 
 steps each, on the first seed and 5,000 validation rows. Those that tie are trained whole before one is picked.
 
 The board `mid` fine-tunes a pretrained model (preset `mid`): the rate of each family of methods is picked from 3 whole
-trainings of its released variant on the first seed. Checkpoints of 538 MB are not kept. How often headlines end in a
-loop is added by `bench score STORE/gigaword --metrics diversity`.
+trainings of its released variant on the first seed: by the likelihood of validation rows, and on LogicNLG by BLEU-3,
+since losses such as DFT do not aim at likelihood. Checkpoints of 538 MB are not kept. How often headlines end in a loop
+is added by `bench score STORE/gigaword --metrics diversity`.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ from bench.store.store import Store
 from tools.paper_rows import TRY_AGAIN, slice_of
 from tools.regenerate import RUNS
 
-RATES = ("--trials", "optim.lr=1e-5,2e-5,5e-5", "rows=1000")
-"""Whole trainings of each rate, judged on 1,000 of the 87,712 validation rows."""
+RATES = ("--trials", "optim.lr=1e-5,2e-5,5e-5")
+"""Whole trainings of each rate."""
 MEMORIES = ("mle.cache:trainer.validate_rows=1000", "mle.knn:trainer.validate_rows=1000", "mle.knn:method.keys=10000")
 """The two memories over mle of the board `mid` choose on 1,000 rows and keep 10,000 states. Of all rows they would take
 an hour and a half for each seed; mle itself is trained on 2,400 rows."""
@@ -56,6 +57,7 @@ class Part:
         variants: further methods, such as those as the authors' code has them.
         rates: of the board `mid`: methods whose rate is picked, by the first word of their names, and the variant that
             picks it for all others.
+        judged: what else is typed of these trials: rows of the validation split, and by what a rate is picked.
     """
 
     task: str
@@ -63,6 +65,7 @@ class Part:
     sets: tuple[str, ...] = ()
     variants: str = ""
     rates: Mapping[str, str] = field(default_factory=dict)
+    judged: tuple[str, ...] = ("rows=1000",)
 
 
 TOP_3 = ("--decode", "topk=3+max_new_tokens=64")
@@ -105,7 +108,12 @@ MID = (
         variants=f"lead,mle.untrained,{','.join(FINE_TUNING)},tailr",
         rates={name.partition(".")[0]: name for name in FINE_TUNING},
     ),
-    Part("logicnlg", variants="lead,mle.untrained,mle,trime.released,histalign.released", rates=CACHES),
+    Part(
+        "logicnlg",
+        variants=f"lead,mle.untrained,{','.join(FINE_TUNING)},trime.released,histalign.released",
+        rates=CACHES | {name.partition(".")[0]: name for name in FINE_TUNING},
+        judged=("rows=300", "by=bleu-3"),
+    ),
 )
 BOARDS = {"grid": PARTS, "mid": MID}
 
@@ -147,7 +155,7 @@ def refuse_samples(parts: Sequence[Part]) -> None:
 def trials(part: Part, results: str, jobs: int) -> list[str]:
     """Return what trains a method of each family of the board `mid` at every rate on the first seed."""
     methods = ("--method", ",".join(part.rates.values()), "--no-controls", "--seeds", "0")
-    return command(part, results, "mid", *methods, *RATES, "--jobs", str(jobs), *HOW)
+    return command(part, results, "mid", *methods, *RATES, *part.judged, "--jobs", str(jobs), *HOW)
 
 
 def picked_rates(part: Part, results: str) -> dict[str, float]:
