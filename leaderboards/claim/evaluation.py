@@ -9,17 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from bench.leaderboards.claim.claim_files import Claim, ClaimFile
-from bench.leaderboards.claim.evidence import PartEvidence, Precondition, gather
+from bench.leaderboards.claim.evidence import PartEvidence, gather
 from bench.leaderboards.row import TableRow
 from bench.leaderboards.statistics.constants import ALPHA, MIN_SEEDS
 from bench.leaderboards.statistics.intervals import holm
 from bench.leaderboards.table import Table, task_title
 from bench.models.backbones import is_pretrained
 
-Word = Literal["seen here", "reversed here", "open", "not run", "not testable here"]
 WORDS: Mapping[str, str] = {
     "seen here": "every comparison has the claimed direction, with p at most 0.05 after Holm's correction, or with "
     "exactly the same difference in every seed",
@@ -33,36 +31,22 @@ WORDS: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Scale:
-    """Models and data of the runs behind a verdict.
+    """The scale of the runs behind a verdict, for people.
 
     Args:
-        parameters: of the models.
-        weights: `from scratch`, `pretrained` or both.
-        lengths: of the trainings, for people; that of a fine-tuned model with the one that it starts from.
+        models: their sizes and weights, and how long they were trained.
         text: the data that they were trained on.
-        seeds: of the comparisons.
+        seeds: how many the comparisons have.
     """
 
-    parameters: tuple[int, ...]
-    weights: str
-    lengths: tuple[str, ...]
+    models: str
     text: str
-    seeds: tuple[int, ...]
+    seeds: str
 
     @property
     def words(self) -> str:
-        """The scale in one line.
-
-        >>> Scale((974336, 1487497), "from scratch", ("300 steps",), "King James Bible", (8, 5)).words
-        '974k to 1.49M parameters from scratch, 300 steps, King James Bible, 5 to 8 seeds'
-        """
-        return f"{self.models}, {self.text}, {ranged([str(n) for n in sorted(self.seeds)])} seeds"
-
-    @property
-    def models(self) -> str:
-        """Sizes, weights and lengths alone."""
-        sizes = ranged([number(size) for size in sorted(self.parameters)])
-        return f"{sizes} parameters {self.weights}, {', '.join(self.lengths)}"
+        """The scale in one line."""
+        return f"{self.models}, {self.text}, {self.seeds} seeds"
 
 
 def number(size: int) -> str:
@@ -92,12 +76,17 @@ class Verdict:
     """
 
     claim: Claim
-    word: Word
+    word: str
     why: tuple[str, ...] = ()
     p: float | None = None
     parts: tuple[PartEvidence, ...] = ()
     corrected: tuple[PartEvidence, ...] = ()
     scale: Scale | None = None
+
+    @property
+    def preconditions(self) -> dict[str, str]:
+        """The trivial controls that any side does not beat, as in the evidence on a part."""
+        return {why: state for part in self.parts for why, state in part.preconditions.items()}
 
     @property
     def is_tested(self) -> bool:
@@ -145,19 +134,16 @@ def _stopped(verdict: Verdict) -> Verdict:
         return replace(verdict, word="not testable here", why=(verdict.claim.out_of_reach,))
     if verdict.claim.not_run:
         return replace(verdict, word="not run", why=(verdict.claim.not_run,))
-
-    def reasons(state: str) -> list[str]:
-        found: list[Precondition] = [one for part in verdict.parts for one in part.preconditions]
-        return [one.why for one in found if one.state == state]
-
-    missing = [part.missing for part in verdict.parts if part.missing]
-    if failed := dict.fromkeys(reasons("failed")):
+    preconditions = verdict.preconditions
+    if failed := [why for why, state in preconditions.items() if state == "failed"]:
         without_rows = [part.missing for part in verdict.parts if part.effect is None]
         not_run = ", ".join(dict.fromkeys(name for names in without_rows for name in names.split(", ")))
         why = [f"not run: {not_run}"] if not_run else []
         return replace(verdict, word="not testable here", why=(*why, *failed))
-    if not_run_yet := dict.fromkeys([*missing, *reasons("not run")]):
-        return replace(verdict, word="not run", why=tuple(not_run_yet))
+    missing = dict.fromkeys(part.missing for part in verdict.parts if part.missing)
+    missing |= dict.fromkeys(why for why, state in preconditions.items() if state == "not run")
+    if missing:
+        return replace(verdict, word="not run", why=tuple(missing))
     few = {test.n for part in verdict.parts for test in part.contrasts if test.p is None}
     if few:
         return replace(verdict, why=(f"{min(few)} seeds, and an interval takes {MIN_SEEDS}",))
@@ -196,22 +182,19 @@ def _tests(verdict: Verdict) -> list[tuple[PartEvidence, float, float]]:
     return [(part, test.mean, test.p) for part, test in pairs if test.p is not None]
 
 
-# Size of the models --------------------------------------------------------------------------------------------------
-
-
 def scale_of(parts: Sequence[PartEvidence]) -> Scale | None:
     """Return the scale of the rows of a claim; None where nothing was compared or no row has a trained model."""
     found = [(row, part.table) for part in parts if part.effect for row in part.rows if part.table and row.parameters]
     if not found:
         return None
-    weights = {"pretrained" if is_pretrained(row.backbone) else "from scratch" for row, _ in found}
-    return Scale(
-        tuple(dict.fromkeys(row.parameters for row, _ in found if row.parameters)),
-        " and ".join(sorted(weights)),
-        tuple(dict.fromkeys(_length(row) for row, _ in found)),
-        " and ".join(dict.fromkeys(_text(table) for _, table in found)),
-        tuple(dict.fromkeys(len(part.effect.by_seed) for part in parts if part.effect)),
+    sizes = ranged([number(size) for size in sorted(row.parameters for row, _ in found if row.parameters)])
+    weights = " and ".join(
+        sorted({"pretrained" if is_pretrained(row.backbone) else "from scratch" for row, _ in found})
     )
+    lengths = ", ".join(dict.fromkeys(_length(row) for row, _ in found))
+    text = " and ".join(dict.fromkeys(_text(table) for _, table in found))
+    seeds = ranged([str(n) for n in sorted(part.effect.n for part in parts if part.effect)])
+    return Scale(f"{sizes} parameters {weights}, {lengths}", text, seeds)
 
 
 def _length(row: TableRow) -> str:

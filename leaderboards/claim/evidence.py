@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import dataclass, field, replace
 
 from bench.errors import DataError
 from bench.leaderboards.claim.claim_files import HUMAN, Claim, Part, Run, Side
@@ -49,19 +48,6 @@ class ControlEffect:
 
 
 @dataclass(frozen=True)
-class Precondition:
-    """A trivial control that a side does not beat.
-
-    Args:
-        why: the two numbers, or what was not run.
-        state: `failed`; `excused` where the paper's own cell would not beat it either; `not run`.
-    """
-
-    why: str
-    state: Literal["failed", "excused", "not run"] = "failed"
-
-
-@dataclass(frozen=True)
 class PartEvidence:
     """The evidence on one part of a claim.
 
@@ -72,7 +58,8 @@ class PartEvidence:
         contrasts: what must all be above 0 for the part to hold: the effect, or its distance from the margins.
         ours, theirs: the means of both sides over the columns; with `nearer` their gaps to human text, in per cent.
         p_items: of the randomisation test over test items; None where it cannot be made.
-        preconditions: the trivial controls that a side does not beat.
+        preconditions: the trivial controls that a side does not beat: by the two numbers, or what was not run, one of
+            `failed`; `excused` where the paper's own cell would not beat it either; `not run`.
         controls: of the claim.
         rows: of both sides.
         table: of these rows.
@@ -85,7 +72,7 @@ class PartEvidence:
     ours: float = 0.0
     theirs: float = 0.0
     p_items: float | None = None
-    preconditions: tuple[Precondition, ...] = ()
+    preconditions: Mapping[str, str] = field(default_factory=dict)
     controls: tuple[ControlEffect, ...] = ()
     rows: tuple[TableRow, ...] = ()
     table: Table | None = None
@@ -205,7 +192,7 @@ class _Board:
         """Return the evidence on one part."""
         found = [self.row(side) for side in part.sides.values() if side.method != HUMAN]
         rows = tuple(row for row in found if isinstance(row, TableRow))
-        preconditions = tuple(precondition for row in rows for precondition in self.preconditions(part, row))
+        preconditions = dict(found for row in rows for found in self.preconditions(part, row))
         bare = PartEvidence(part, preconditions=preconditions, rows=rows, table=self.table)
         if missing := [row for row in found if isinstance(row, str)]:
             return replace(bare, missing=", ".join(missing))
@@ -215,11 +202,9 @@ class _Board:
         if not values or (None in human and reads_human):
             return replace(bare, missing=f"{part.column} of both sides")
         ours = [value.by_seed for value in values[0]]
-        theirs = (
-            [value.by_seed for value in values[1]]
-            if len(values) > 1
-            else [dict.fromkeys(ours[0], people or 0.0) for people in human]
-        )
+        theirs = [dict.fromkeys(ours[0], people or 0.0) for people in human]
+        if len(values) > 1:
+            theirs = [value.by_seed for value in values[1]]
         effect = effects(part, ours, theirs, human)
         if not effect:
             return replace(bare, missing="a seed that both sides have")
@@ -303,7 +288,7 @@ class _Board:
         p = differences([(values[0][0], values[1][0])])["p_items"].item()
         return None if math.isnan(p) else p
 
-    def preconditions(self, part: Part, row: TableRow) -> Iterator[Precondition]:
+    def preconditions(self, part: Part, row: TableRow) -> Iterator[tuple[str, str]]:
         """Yield the trivial controls that a row does not beat: where the Welch interval of its lead reaches 0."""
         columns = (part.precondition,) if part.precondition else part.columns
         named = " and ".join(columns)
@@ -311,11 +296,11 @@ class _Board:
             others = self.of_method(method)
             if not others:
                 by = f" ({self.run.decoding})" if self.run.decoding else ""
-                yield Precondition(f"the trivial control {method}{by}", "not run")
+                yield f"the trivial control {method}{by}", "not run"
             for other in others:
                 values = self.values([row, other], columns)
                 if not values:
-                    yield Precondition(f"{', '.join(columns)} of {row.method} and of {method}", "not run")
+                    yield f"{', '.join(columns)} of {row.method} and of {method}", "not run"
                     continue
                 if values[0][0].higher_is_better is None:  # neither way is better, as of a rank
                     continue
@@ -323,21 +308,17 @@ class _Board:
                 ours, theirs = ([sign * value for value in over_columns(of_row)] for of_row in values)
                 low = welch_interval(ours, theirs).low
                 if low is None:
-                    yield Precondition(f"{MIN_SEEDS} seeds of {row.method} and of {method}", "not run")
+                    yield f"{MIN_SEEDS} seeds of {row.method} and of {method}", "not run"
                 elif low <= 0:
                     mean, trivial = sign * statistics.fmean(ours), sign * statistics.fmean(theirs)
                     paper = [] if part.precondition else printed(self.claim, part, row.method)
                     if paper and sign * statistics.fmean(paper) <= sign * trivial:
-                        yield Precondition(
-                            f"{named} of {row.method} is {mean:.2f}; the paper itself prints "
-                            f"{statistics.fmean(paper):g}, no more than a trivial control has, so it need not beat one",
-                            "excused",
-                        )
+                        why = f"{named} of {row.method} is {mean:.2f}; the paper itself prints"
+                        excuse = "no more than a trivial control has, so it need not beat one"
+                        yield f"{why} {statistics.fmean(paper):g}, {excuse}", "excused"
                     else:
-                        yield Precondition(
-                            f"in {named}, {row.method} ({mean:.2f}) does not clearly beat "
-                            f"{TRIVIAL.get(method, method)} ({trivial:.2f})"
-                        )
+                        why = f"in {named}, {row.method} ({mean:.2f}) does not clearly beat"
+                        yield f"{why} {TRIVIAL.get(method, method)} ({trivial:.2f})", "failed"
 
 
 def over_columns(values: Sequence[Value]) -> list[float]:
@@ -357,8 +338,6 @@ def _shown(part: Part, values: Sequence[BySeed], seeds: BySeed, human: Sequence[
 def setting_of(row: TableRow, name: str) -> object:
     """Return a setting of a row; of a fine-tuned row, the steps and rates are those of the model it starts from."""
     section, _, option = name.partition(".")
-    config = row.config
     if section == "trainer":
-        config = row.config.get("start") or config
-    options = config.get(section if section in ("trainer", "evaluation") else f"{section}_options") or {}
-    return options.get(option)
+        return (row.config.get("start") or row.config)["trainer"].get(option)
+    return row.config.get(f"{section}_options", {}).get(option)

@@ -58,35 +58,30 @@ def with_interval(part: Part, effect: SeedMean) -> str:
 
 def paper_text(verdict: Verdict) -> str:
     """Return the paper's effects; nothing where it prints no number."""
-    claim = verdict.claim
-    return _several([(part.without_settings, printed_effect(claim, part)) for part in claim.parts])
+    effects = [
+        (part, effect) for part in verdict.claim.parts if (effect := printed_effect(verdict.claim, part)) is not None
+    ]
+    texts = [f"{shown(part, effect)}{_stated(part)}" for part, effect in effects]
+    return _several([(part.without_settings, effect) for part, effect in effects], texts)
 
 
 def here_text(verdict: Verdict) -> str:
     """Return our effects with their intervals; nothing of a claim that was not tested."""
-    known = [found for found in verdict.parts if found.effect is not None and verdict.is_tested]
-    if len(known) <= LISTED:
-        labels = _labels([found.part for found in known])
-        texts = [with_interval(found.part, found.effect) for found in known if found.effect is not None]
-        return "; ".join(map("".join, zip(labels, texts, strict=True)))
-    return _several([(found.part, found.effect.mean) for found in known if found.effect is not None])
+    tested = verdict.parts if verdict.is_tested else ()
+    effects = [(found.part, found.effect) for found in tested if found.effect is not None]
+    texts = [with_interval(part, effect) for part, effect in effects]
+    return _several([(part, effect.mean) for part, effect in effects], texts)
 
 
-def _labels(parts: Sequence[Part]) -> list[str]:
-    """Return what distinguishes each of several comparisons: its columns, method or baseline."""
-    names = [(part.column, part.method.label, f"against {part.against.label}") for part in parts]
+def _several(effects: Sequence[tuple[Part, float]], texts: Sequence[str]) -> str:
+    """Return the text of each effect after what distinguishes it: columns, method or baseline; of many, the range."""
+    if len(effects) > LISTED:
+        low, high = (choose(effects, key=lambda one: one[1]) for choose in (min, max))
+        return f"{_number(low[1])} to {shown(*high)}, {len(effects)} comparisons"
+    names = [(part.column, part.method.label, f"against {part.against.label}") for part, _ in effects]
     differ = [len(set(of_parts)) > 1 for of_parts in zip(*names, strict=True)]
-    found = [[name for name, wanted in zip(of_part, differ, strict=True) if wanted] for of_part in names]
-    return [f"{' '.join(of_part)} " if of_part else "" for of_part in found]
-
-
-def _several(effects: Sequence[tuple[Part, float | None]]) -> str:
-    known = [(part, effect) for part, effect in effects if effect is not None]
-    if len(known) <= LISTED:
-        labels = _labels([part for part, _ in known])
-        return "; ".join(f"{label}{shown(*one)}{_stated(one[0])}" for label, one in zip(labels, known, strict=True))
-    low, high = (choose(known, key=lambda one: one[1]) for choose in (min, max))
-    return f"{_number(low[1])} to {shown(*high)}, {len(known)} comparisons"
+    labels = [[name for name, wanted in zip(of_part, differ, strict=True) if wanted] for of_part in names]
+    return "; ".join(" ".join([*label, text]) for label, text in zip(labels, texts, strict=True))
 
 
 def _stated(part: Part) -> str:
@@ -166,7 +161,7 @@ def evidence_lines(verdict: Verdict) -> list[str]:
     known = [part for part in verdict.parts if part.effect is not None]
     controls = {text: part for part in reversed(known) for text in _controls(part)}  # each once, with its first
     lines = ["; ".join([_part_line(one), *(text for text in _controls(one) if controls[text] is one)]) for one in known]
-    preconditions = "; ".join(dict.fromkeys(one.why for part in verdict.parts for one in part.preconditions))
+    preconditions = "; ".join(verdict.preconditions)
     if not verdict.is_tested:
         stops = [f"What stops the test: {preconditions}"] if preconditions else []
         lines = list(filter(None, [". ".join([*_values(known), *stops])]))
@@ -344,8 +339,7 @@ def content(papers: Sequence[Paper]) -> list[dict[str, Any]]:
 def _claim(verdict: Verdict) -> dict[str, Any]:
     return {
         "claim": verdict.claim.text,
-        "quote": verdict.claim.quote,
-        "where": verdict.claim.where,
+        **{name: getattr(verdict.claim, name) for name in ("quote", "where")},
         "verdict": verdict.word,
         "verdict_text": verdict_text(verdict),
         "scale": verdict.scale.words if verdict.scale is not None else "",
@@ -365,9 +359,8 @@ def _part(found: PartEvidence, tested: bool) -> dict[str, Any]:
     if effect is not None:
         shown["values"] = [found.ours, found.theirs]
     if effect is not None and tested:
-        by_seed = {str(seed): value for seed, value in effect.by_seed.items()}
         shown |= {"effect": effect.mean, "low": effect.low, "high": effect.high, "p": effect.p}
-        shown["by_seed"] = by_seed
+        shown["by_seed"] = {str(seed): value for seed, value in effect.by_seed.items()}
     return {
         **{name: getattr(part, name) for name in ("column", "relation", "estimand")},
         **{name: side.label for name, side in part.sides.items()},
