@@ -93,12 +93,14 @@ class Search:
         is_trained = config.trainer.steps or config.trainer.epochs
         return list(itertools.product(*texts)) if texts and is_trained else []
 
-    def content(self, n_tried: int) -> dict[str, Any]:
-        """Return what the record says about the search itself."""
+    def content(self, tried: Sequence[Tried]) -> dict[str, Any]:
+        """Return what the record says about the search of a method itself, given all combinations of the method."""
+        names = {text.partition("=")[0].rpartition(":")[2] for each in tried for text in each.sets}
+        axes: dict[str, Any] = {name: list(values) for name, values in self.axes.items() if name in names}
         drawn = f"its own value, divided or multiplied by at most {FACTOR}, logarithmic"
         content: dict[str, Any] = {
-            "trials": n_tried,
-            "space": {name: list(values) for name, values in self.axes.items()} or {"optim.lr": drawn},
+            "trials": len(tried),
+            "space": axes or {"optim.lr": drawn},
             "steps": str(self.steps),
             "by": BY if self.by == NLL else f"{self.by} of the validation split, of one seed",
         }
@@ -363,7 +365,7 @@ def picked_plan(builder: PlanBuilder, done: Mapping[Name, Tuned], progress: Prog
 def record(cell: Cell, search: Search, tuned: Tuned) -> None:
     """Store everything that was tried in the folder of the run that was picked."""
     name = "nll" if search.by == NLL else search.by
-    content = {**search.content(len(tuned.tried)), "picked": cell.key}
+    content = {**search.content(tuned.tried), "picked": cell.key}
     content["tried"] = [each.as_dict(name) for each in tuned.tried]
     if tuned.tie_break:
         content["play_off"] = [each.as_dict(name) for each in tuned.tie_break]  # the name in stored files

@@ -169,7 +169,7 @@ def test_an_option_of_a_method_is_picked_by_a_column_of_texts(bench: Bench, tmp_
     found = picked(results)
     assert sorted(found) == [("label_smoothing", 0), ("label_smoothing", 1)]
     for _, record, grid in found.values():
-        assert (grid["column"], grid["rows"]) == ("bleu-1", 8)
+        assert (grid["column"], grid["rows"], grid["space"]) == ("bleu-1", 8, {"method.eps": [0.01, 0.9]})
         best_of = max(grid["tried"], key=lambda one: one["bleu-1"])
         assert best_of["sets"] == [f"label_smoothing:method.eps={record['config']['method_options']['eps']}"]
         for one in grid["tried"]:
