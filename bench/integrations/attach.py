@@ -21,8 +21,7 @@ from weakref import WeakSet
 
 import torch
 from torch import Tensor, nn
-from torch.distributed.tensor import DTensor
-from torch.nn.functional import pad
+from torch.nn.functional import cross_entropy, pad
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from bench.base.lightning import use_lightning
@@ -34,13 +33,14 @@ from bench.decodings.searches import Greedy
 from bench.errors import UsageError
 from bench.generation.row_cache import RowCache, new_cache
 from bench.models import METHODS
-from bench.models.backbones.backbone import Backbone, Batch, LinearHead, Step, decoder_inputs
+from bench.models.backbones.backbone import Backbone, Batch, Step, decoder_inputs
 from bench.models.backbones.causal import Causal, positions
 from bench.models.backbones.encoder_decoder import EncoderDecoder
 from bench.models.backbones.library_inputs import library_keyword
+from bench.models.core.head import sum_dtype
 from bench.models.core.objective import Objective
 from bench.models.core.run_context import RunContext
-from bench.models.core.states import IGNORED, States, slices
+from bench.models.core.states import IGNORED, slices
 from bench.models.mle import MLE
 
 KEY = "_bench_attached"
@@ -80,7 +80,8 @@ class Attached:
         self.inside = False  # whether the objective itself runs the model
         self.frozen: list[nn.Parameter] = []  # parameters that it does not train, such as a head that it replaces
         self.own: list[nn.Parameter] = []  # the objective's own parameters, which it trains
-        self.made: type[nn.Module] = kind  # the class that the model was given
+        self.made: type[nn.Module] = attached_class(kind)  # the class that the model gets
+        self.hook: Any = None  # by which `guard` is called
         self.passes = 0  # training passes since the last step of the optimiser, of objectives that count steps
         self.source: Tensor | None = None  # [B, S] that `generate` of an encoder-decoder has read
         self.greedy = False  # whether `generate` takes the most probable token
@@ -170,7 +171,8 @@ def attach(
     try:
         fit_own_weights(objective, method, counts, batches, seed)
     except BaseException:
-        thaw(trained)
+        for parameter in trained:
+            parameter.requires_grad_(True)
         raise
     attached = Attached(objective, type(inner))
     attached.frozen = [parameter for parameter in trained if not parameter.requires_grad]
@@ -178,11 +180,11 @@ def attach(
     for parameter in state.parameters():
         parameter.data = parameter.data.to(inner.dtype)
     attached.own = [parameter for parameter in state.parameters() if parameter.requires_grad]
-    attached.made = attached_class(type(inner))
+    body = backbone.body if isinstance(backbone, Causal) else inner.get_decoder()
+    attached.hook = body.register_forward_pre_hook(attached.guard)
     inner.add_module(STATE, state)
     inner.__dict__[KEY] = attached
     inner.__class__ = attached.made
-    body_of(backbone).register_forward_pre_hook(attached.guard)
     return model
 
 
@@ -193,7 +195,7 @@ def refuse_model(model: Any) -> None:
         UsageError: naming whose, and what to do.
     """
     if KEY in model.__dict__:
-        raise UsageError(f"'{attached_objective(model).name}' is attached already; call bench.detach(model) first")
+        raise UsageError(f"'{attached_to(model).objective.name}' is attached already; call bench.detach(model) first")
     if any(hasattr(parameter, "ds_id") for parameter in model.parameters()):
         raise UsageError("expected whole parameters, found some that DeepSpeed's ZeRO-3 has split; use FSDP2")
     if "forward" in model.__dict__:
@@ -232,9 +234,8 @@ def detach(model: Any) -> Any:
         UsageError: nothing is attached.
     """
     inner = inner_model(model)
-    attached: Attached = attached_to(inner)
-    kind = type(attached.objective)
-    if attached.own and (kind.log_probs is not Objective.log_probs or kind.logits is not Objective.logits):
+    attached = attached_to(inner)
+    if attached.own and not predicts_by_head(attached.objective):
         warnings.warn(
             f"'{attached.objective.name}' predicts by weights of its own, which detach removes; the model's own head "
             f"was not trained",
@@ -242,11 +243,9 @@ def detach(model: Any) -> Any:
         )
     if type(inner) is not attached.made:
         raise UsageError("another library has changed the class of this model since; detach before it does, or save it")
-    body = body_of(attached.objective.backbone)
-    for key, hook in list(body._forward_pre_hooks.items()):
-        if getattr(hook, "__self__", None) is attached:
-            del body._forward_pre_hooks[key]
-    thaw(attached.frozen)
+    attached.hook.remove()
+    for parameter in attached.frozen:
+        parameter.requires_grad_(True)
     delattr(inner, STATE)
     del inner.__dict__[KEY]
     inner.__class__ = attached.kind
@@ -276,23 +275,12 @@ def check_given(objective: Objective, method: str, model: Any, reference: Any, t
             raise UsageError(f"expected a reference model of {sizes[0]} tokens, got one of {sizes[1]}")
 
 
-def thaw(parameters: Iterable[nn.Parameter]) -> None:
-    """Let parameters be trained again."""
-    for parameter in parameters:
-        parameter.requires_grad_(True)
-
-
-def attached_objective(model: Any) -> Objective:
-    """Return the objective that is attached to a model.
+def attached_to(model: Any) -> Attached:
+    """Return what is attached to a model of `transformers`.
 
     Raises:
-        UsageError: there is none.
+        UsageError: nothing is.
     """
-    return attached_to(inner_model(model)).objective
-
-
-def attached_to(model: Any) -> Attached:
-    """Return what is attached to a model of `transformers`."""
     if KEY not in model.__dict__:
         raise UsageError(f"nothing is attached to this {type(model).__name__}: call bench.attach(model, METHOD) first")
     attached: Attached = model.__dict__[KEY]
@@ -328,39 +316,7 @@ def backbone_of(model: Any, tokenizer: Any) -> Backbone:
     config = getattr(model, "config", None)
     if config is None or not hasattr(model, "get_output_embeddings") or model.get_output_embeddings() is None:
         raise UsageError(f"expected a language model of transformers with a head, got {type(model).__name__}")
-    if not config.is_encoder_decoder:
-        return WholeCausal(model, tokenizer)
-    return WholeEncoderDecoder(model, tokenizer)
-
-
-def body_of(backbone: Backbone) -> nn.Module:
-    """Return the module that every forward pass of a model goes through."""
-    body: nn.Module = backbone.body if isinstance(backbone, Causal) else backbone.model.get_decoder()
-    return body
-
-
-def whole(tensor: Any) -> Any:
-    """Return a tensor as this process needs it: of one that FSDP2 has split, all of it."""
-    return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
-
-
-class WholeHead:
-    """A backbone whose head is read as a whole tensor where its parameters are split among processes."""
-
-    def linear_head(self) -> LinearHead | None:
-        """The head as one matrix product, of whole tensors."""
-        head = super().linear_head()  # type: ignore[misc]
-        if head is None:
-            return None
-        return LinearHead(whole(head.weight), whole(head.bias), whole(head.offset))
-
-
-class WholeCausal(WholeHead, Causal):
-    """A decoder-only model, perhaps split."""
-
-
-class WholeEncoderDecoder(WholeHead, EncoderDecoder):
-    """An encoder-decoder, perhaps split."""
+    return (EncoderDecoder if config.is_encoder_decoder else Causal)(model, tokenizer)
 
 
 # The forward ----------------------------------------------------------------------------------------------------------
@@ -368,6 +324,8 @@ class WholeEncoderDecoder(WholeHead, EncoderDecoder):
 
 def attached_class(kind: Any) -> Any:
     """Return a subclass of a model's class whose `forward` goes through the objective; it has the same name."""
+    from transformers.utils.generic import can_return_tuple
+
     own_forward = kind.forward
     signature = inspect.signature(own_forward)
 
@@ -376,16 +334,19 @@ def attached_class(kind: Any) -> Any:
         attached: Attached | None = self.__dict__.get(KEY)
         if attached is None:
             return own_forward(self, *values, **named)
-        if attached.objective.backbone.model is not self:
+        objective = attached.objective
+        if objective.backbone.model is not self:
             raise UsageError(
-                f"'{attached.objective.name}' is attached to another copy of this model, such as torch.nn.DataParallel "
+                f"'{objective.name}' is attached to another copy of this model, such as torch.nn.DataParallel "
                 f"makes: start one process for each GPU (torchrun or accelerate launch), or let the program see one "
                 f"(CUDA_VISIBLE_DEVICES=0)"
             )
-        arguments = arguments_of(signature, self, values, named)
+        signature.bind(self, *values, **named)  # refuses what the model does not take
+        arguments = {**dict(zip(list(signature.parameters)[1:], values, strict=False)), **named}
+        objective.training = self.training
         if arguments.get("labels") is not None:
             return with_labels(self, attached, arguments)
-        if predicts_by_head(attached.objective) or (self.training and torch.is_grad_enabled()):  # `guard` refuses it
+        if predicts_by_head(objective) or (self.training and torch.is_grad_enabled()):  # `guard` refuses it
             return own_forward(self, *values, **named)
         return without_labels(self, attached, arguments)
 
@@ -412,21 +373,9 @@ def attached_class(kind: Any) -> Any:
         finally:
             attached.source, attached.greedy = None, False
 
-    untraced = torch.compiler.disable(forward)  # its slices depend on the data
+    untraced = torch.compiler.disable(can_return_tuple(forward))  # its slices depend on the data
     members = {"forward": untraced, "generate": generate, "__module__": kind.__module__}
     return type(kind.__name__, (kind,), members)
-
-
-def arguments_of(
-    signature: inspect.Signature, model: Any, values: tuple[Any, ...], named: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return the arguments of a call by their names, those of `**kwargs` among them."""
-    arguments = dict(signature.bind(model, *values, **named).arguments)
-    arguments.pop("self", None)
-    for name, parameter in signature.parameters.items():
-        if parameter.kind is inspect.Parameter.VAR_KEYWORD:
-            arguments.update(arguments.pop(name, {}))
-    return arguments
 
 
 def batch_of(arguments: Mapping[str, Any], model: Any, name: str) -> Batch:
@@ -469,23 +418,22 @@ def batch_of(arguments: Mapping[str, Any], model: Any, name: str) -> Batch:
 
 def with_labels(model: Any, attached: Attached, arguments: Mapping[str, Any]) -> Any:
     """Return the loss of the objective in training, the method's own negative log-likelihood in evaluation."""
-    objective = attached.objective
-    follow(objective, model)
-    batch = batch_of(arguments, model, objective.name)
-    n_items = arguments.get("num_items_in_batch")
+    batch, n_items = batch_of(arguments, model, attached.objective.name), arguments.get("num_items_in_batch")
+    targets, logits = batch["labels"], None  # [B, T]
+    if not model.config.is_encoder_decoder:  # each token is the target of the position before it
+        targets = pad(targets[:, 1:], (0, 1), value=IGNORED)
     with attached, torch.set_grad_enabled(model.training and torch.is_grad_enabled()):
         if model.training:
-            total, n_tokens = training_loss(attached, batch, model, n_items)
-            return output_of(model, arguments, loss=total / (n_tokens if n_items is None else n_items))
-        hidden, states = states_of(objective, batch)
-        parts = [nll.sum() for _, nll in objective.nll(states)]
-        total = torch.stack(parts).sum() if parts else states.hidden.new_zeros(())
-        n_tokens = (states.targets != IGNORED).sum().clamp(min=1)
-        logits = logits_of(objective, batch, hidden, states)
-    return output_of(model, arguments, loss=total / (n_tokens if n_items is None else n_items), logits=logits)
+            total, n_tokens = training_loss(model, attached, batch, targets, n_items)
+        else:
+            logits = predicted(attached.objective, batch)
+            rows = zip(logits.to(sum_dtype(logits)), targets, strict=True)
+            total = torch.stack([cross_entropy(row, wanted, reduction="sum") for row, wanted in rows]).sum()
+            n_tokens = (targets != IGNORED).sum().clamp(min=1)
+    return output_of(model, loss=total / (n_tokens if n_items is None else n_items), logits=logits)
 
 
-def training_loss(attached: Attached, batch: Batch, model: Any, n_items: Any) -> tuple[Tensor, Tensor]:
+def training_loss(model: Any, attached: Attached, batch: Batch, targets: Tensor, n_items: Any) -> tuple[Tensor, Tensor]:
     """Return the summed loss of a batch and its number of target tokens, at least 1."""
     objective = attached.objective
     if not all(parameter.requires_grad for parameter in attached.own):
@@ -493,41 +441,28 @@ def training_loss(attached: Attached, batch: Batch, model: Any, n_items: Any) ->
             f"the parameters of '{objective.name}' itself were frozen since it was attached, as peft does; give "
             f"modules_to_save=['{STATE}'] to its configuration, or attach after get_peft_model"
         )
-    if type(objective).end_of_step is not Objective.end_of_step or writes_texts(objective):
+    writes_texts = type(objective).step_loss is not Objective.step_loss  # and has its loss over them
+    if writes_texts or type(objective).end_of_step is not Objective.end_of_step:
         MODELS_WITH_STEP_HOOK.add(model)
-        targets = batch["labels"] if model.config.is_encoder_decoder else batch["labels"][:, 1:]
         n_tokens = int((targets != IGNORED).sum())
         several = attached.passes > 0 or (n_items is not None and int(n_items) != n_tokens)
         attached.passes += 1
-        if writes_texts(objective) and several:
+        if writes_texts and several:
             raise UsageError(f"'{objective.name}' writes texts for a whole step: set gradient_accumulation_steps=1")
         step = int(getattr(model, STATE).steps)
         batch = {**batch, "step": step, "step_tokens": max(n_tokens, 1), "step_rows": len(targets)}
     loss = objective.step_loss(batch)
-    if writes_texts(objective):  # whose tokens are not among the targets of the batch
+    if writes_texts:  # whose tokens are not among the targets of the batch
         return loss.total, loss.total.new_tensor(batch["step_tokens"])
     return loss.total, loss.n_target_tokens.clamp(min=1)
 
 
-def states_of(objective: Objective, batch: Batch) -> tuple[Tensor | None, States]:
-    """Return the states of a batch and, of a decoder-only model, all its hidden states, [B, T, D]."""
-    backbone = objective.backbone
-    if not isinstance(backbone, Causal) or objective.has_reference:
-        return None, objective.states(batch)
-    hidden = backbone.hidden(batch)
-    return hidden, backbone.states_of(hidden, batch)
-
-
-def logits_of(objective: Objective, batch: Batch, hidden: Tensor | None, states: States) -> Tensor:
+def predicted(objective: Objective, batch: Batch) -> Tensor:
     """Return what the method predicts at every position, [B, T, V]: of a cache method, log-probabilities."""
     backbone = objective.backbone
-    if predicts_by_head(objective):
-        if hidden is None and isinstance(backbone, Causal):
-            hidden = backbone.hidden(batch)
-        return backbone.head(states.hidden if hidden is None else hidden)
-    if isinstance(backbone, Causal):  # one more position, which no other reads: the states of all T tokens
-        hidden = backbone.hidden(batch) if hidden is None else hidden
-        longer: Batch = {
+    if isinstance(backbone, Causal):
+        hidden = backbone.hidden(batch)
+        longer: Batch = {  # by one position, which no other reads: the states of all T tokens
             "input_ids": pad(batch["input_ids"], (0, 1)),
             "attention_mask": pad(batch["attention_mask"], (0, 1), value=1),
             "labels": torch.zeros_like(pad(batch["labels"], (0, 1))),
@@ -537,6 +472,8 @@ def logits_of(objective: Objective, batch: Batch, hidden: Tensor | None, states:
         padding = backbone.model.config.pad_token_id or 0
         every: Batch = {**batch, "labels": batch["labels"].masked_fill(batch["labels"] == IGNORED, padding)}
         states = objective.states(every)
+    if predicts_by_head(objective):
+        return backbone.head(states.hidden)
     found = [objective.log_probs(tokens) for tokens in slices(states, objective.slice_size)]
     return torch.cat(found).view(*states.targets.shape, -1)
 
@@ -544,12 +481,9 @@ def logits_of(objective: Objective, batch: Batch, hidden: Tensor | None, states:
 def without_labels(model: Any, attached: Attached, arguments: Mapping[str, Any]) -> Any:
     """Return the method's log-probabilities: of all positions or, in generation, of the last one."""
     objective = attached.objective
-    follow(objective, model)
     cache = arguments.get(library_keyword())
     if cache is None:
-        batch = batch_of(arguments, model, objective.name)
-        hidden, states = states_of(objective, batch)
-        return output_of(model, arguments, logits=logits_of(objective, batch, hidden, states))
+        return output_of(model, logits=predicted(objective, batch_of(arguments, model, objective.name)))
     memory = getattr(cache, "self_attention_cache", cache)
     if not isinstance(memory, RowCache):
         raise UsageError(
@@ -558,7 +492,7 @@ def without_labels(model: Any, attached: Attached, arguments: Mapping[str, Any])
         )
     tokens = objective.backbone.extend(step_of(model, attached, arguments, cache))
     log_probs = objective.decode_log_probs(tokens, Greedy()) if attached.greedy else objective.log_probs(tokens)
-    return output_of(model, arguments, logits=log_probs[:, None], **{library_keyword(): cache})
+    return output_of(model, logits=log_probs[:, None], **{library_keyword(): cache})
 
 
 def step_of(model: Any, attached: Attached, arguments: Mapping[str, Any], cache: Any) -> Step:
@@ -583,31 +517,17 @@ def predicts_by_head(objective: Objective) -> bool:
     return not redefined and not objective.reads_cache
 
 
-def output_of(model: Any, arguments: Mapping[str, Any], **fields: Any) -> Any:
-    """Return the output as the library has it, or as a tuple where the caller wants one."""
+def output_of(model: Any, **fields: Any) -> Any:
+    """Return the output as the library has it."""
     from transformers.modeling_outputs import CausalLMOutputWithPast, Seq2SeqLMOutput
 
-    kind = Seq2SeqLMOutput if model.config.is_encoder_decoder else CausalLMOutputWithPast
-    output = kind(**fields)
-    return output if arguments.get("return_dict") is not False else output.to_tuple()
-
-
-def follow(objective: Objective, model: Any) -> None:
-    """Copy the model's training or evaluation mode; move a reference model to its device."""
-    objective.training = model.training
-    if objective.has_reference:
-        objective.reference_model.to(model.device)
+    return (Seq2SeqLMOutput if model.config.is_encoder_decoder else CausalLMOutputWithPast)(**fields)
 
 
 # Steps of the optimiser -----------------------------------------------------------------------------------------------
 
 MODELS_WITH_STEP_HOOK: WeakSet[Any] = WeakSet()
 """Models in training whose objective counts steps."""
-
-
-def writes_texts(objective: Objective) -> bool:
-    """Whether the loss is over texts that the model writes itself."""
-    return type(objective).step_loss is not Objective.step_loss
 
 
 def before_step(optimizer: Any, *_: Any) -> None:

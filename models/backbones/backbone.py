@@ -159,7 +159,7 @@ class Backbone(nn.Module, ABC):
         if type(output) is not nn.Linear:
             return None
         offset = None if self.fixed_bias is None else self.fixed_bias.flatten()
-        return LinearHead(output.weight, output.bias, offset)
+        return LinearHead(whole(output.weight), whole(output.bias), offset)
 
     def layers(self) -> list[nn.Module]:
         """The layers of the model as `transformers` names them; none where it is no model of `transformers`."""
@@ -188,6 +188,11 @@ class Backbone(nn.Module, ABC):
     def width(self) -> int:
         """Width D of the hidden states."""
         return int(self.model.get_output_embeddings().weight.shape[1])
+
+
+def whole(tensor: Any) -> Any:
+    """Return a tensor as this process needs it: of one that FSDP2 has split, all of it."""
+    return tensor.full_tensor() if hasattr(tensor, "full_tensor") else tensor
 
 
 def states_of_source(

@@ -108,9 +108,9 @@ class Trainable(LightningModule):
                 f"{self.name} needs a reference model, and `reference` names {named}: bench run and bench.make give "
                 f"it, a training of your own calls objective.setup_run(RunContext(reference=...))"
             )
-        reference = self.__dict__["_reference"]
-        if reference.device != self.device:  # Lightning notes the device of a module that it moves itself
-            reference.to(self.device)
+        reference, device = self.__dict__["_reference"], self.backbone.embedding().device
+        if reference.backbone.embedding().device != device:
+            reference.to(device)
         return reference
 
     def states(self, batch: Batch) -> States:

@@ -19,7 +19,7 @@ from transformers import (
 from bench.decodings.searches import Greedy
 from bench.errors import UsageError
 from bench.generation.generation import generate
-from bench.integrations.attach import STATE, attach, attached_objective, detach
+from bench.integrations.attach import STATE, attach, attached_to, detach
 from bench.models.backbones.causal import Causal
 from bench.models.backbones.encoder_decoder import EncoderDecoder
 from bench.models.core.objective import Objective
@@ -99,7 +99,7 @@ def test_generate_writes_what_the_suite_writes(make, method: str) -> None:
     if make is bart:
         mask = mask.flip(1)
     given = {"input_ids": ids, "attention_mask": mask}
-    ours = generate(attached_objective(model), {**given, "labels": torch.full_like(ids, -100)}, Greedy(), 12)
+    ours = generate(attached_to(model).objective, {**given, "labels": torch.full_like(ids, -100)}, Greedy(), 12)
     theirs = model.generate(**given, max_new_tokens=12, min_new_tokens=None, do_sample=False, num_beams=1)
     start = ids.shape[1] if make is llama else 1
     for row, written in zip(theirs[:, start:].tolist(), ours, strict=True):
@@ -132,6 +132,15 @@ def test_texts_are_the_same_in_training_mode_and_need_the_cache() -> None:
 def test_the_likelihood_of_evaluation_cannot_be_trained() -> None:
     loss = attach(llama(), "ul_token").eval()(**batch()).loss
     assert not loss.requires_grad
+
+
+def test_arguments_may_come_by_position_and_outputs_as_a_tuple() -> None:
+    model, given = attach(llama(), "histalign"), batch()
+    loss, *rest = model(given["input_ids"], given["attention_mask"], labels=given["labels"], return_dict=False)
+    assert loss == model(**given).loss
+    assert not rest
+    with pytest.raises(TypeError, match="input_ids"):
+        model(given["input_ids"], **given)
 
 
 def test_a_reference_model_is_another_model_of_the_same_vocabulary() -> None:
@@ -170,6 +179,7 @@ def test_a_training_pass_that_bypasses_the_objective_is_refused() -> None:
     with torch.no_grad():
         model(**given)
     model.eval()(**given)
+    detach(copy.deepcopy(model)).train()(**given)
     detach(model).train()(**given, labels=labels)
 
 
@@ -297,7 +307,7 @@ def test_a_copy_has_an_objective_of_its_own() -> None:
     model = attached(llama(), "f2softmax")
     other = copy.deepcopy(model)
     other(**batch()).loss.backward()
-    objective = attached_objective(other)
+    objective = attached_to(other).objective
     assert objective.backbone.model is other
     assert objective.token_weight.grad is not None
     assert objective.token_weight is getattr(other, STATE).token_weight
