@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.base.registry import split_names
-from bench.cli_options import add_options, say_damaged
+from bench.cli_options import add_options, say_damaged, set_texts
 from bench.config.arguments import RunArguments
 from bench.config.config import PRESETS, CellConfig, TrainerConfig
 from bench.errors import MissingError, UsageError
@@ -61,13 +62,13 @@ def run(given: argparse.Namespace) -> int:
             print("The plan of one, with its cost: bench reproduce PAPER/TABLE --dry-run")
         return 0
     from bench.leaderboards import table as ours
-    from bench.leaderboards.published.reproduction import STRICT_EXIT, reproduce
+    from bench.leaderboards.published.reproduction import STRICT_EXIT, Plan, reproduce
     from bench.leaderboards.render.reproduction import content, terminal
     from bench.store.store import Store
 
     tables = chosen(given.tables)
     needed = needs(tables, given.preset)
-    made = Made(given, methods_of(needed, split_names(given.method)))
+    made = Made(given, methods_of(needed, split_names(given.method)), defaultdict(Plan))
     for need in needed:
         made.make(need)
     if given.dry_run:
@@ -107,7 +108,7 @@ class Made:
     Args:
         given: the command line.
         methods: whose runs are made; those of other methods are planned, so that what is stored of them is known.
-        plans: what is known of the runs behind published numbers.
+        plans: what is known of the runs behind published numbers, by task, method and backbone.
         contents: of the plans, for `--dry-run --json`.
         limited: whether runs are limited to some rows.
         code: exit code.
@@ -115,7 +116,7 @@ class Made:
 
     given: argparse.Namespace
     methods: Collection[str]
-    plans: dict[Key, Plan] = field(default_factory=dict)
+    plans: dict[Key, Plan]
     contents: list[dict[str, Any]] = field(default_factory=list)
     limited: bool = False
     code: int = 0
@@ -125,11 +126,11 @@ class Made:
         from bench.cells.plan import make_plan
         from bench.cells.progress import Progress
         from bench.cells.run import execute
-        from bench.commands.run import plan_content, plan_text
+        from bench.commands.run import plan_content, plan_text, say_failed
         from bench.cost import costs_of_plan
 
         given, running = self.given, self.given.run and not self.given.dry_run
-        sets = sets_of(given.sets, need)
+        sets = sets_of(set_texts(given), need)
         if need.sampling_seeds:
             sets = [f"evaluation.sampling_seeds={','.join(map(str, need.sampling_seeds))}", *sets]
         arguments = RunArguments(
@@ -144,7 +145,7 @@ class Made:
                 plan = make_plan(arguments, progress.say, progress.rows, costs_only=not running)
             except MissingError as error:
                 for method in need.methods:
-                    self.plan((need.task, method, need.backbone)).reason = str(error)
+                    self.plans[need.task, method, need.backbone].reason = str(error)
                 if given.dry_run:
                     self.show(need, {"why": str(error)}, f"  cannot be planned: {error}")
                 if running:
@@ -154,14 +155,13 @@ class Made:
             wanted = self.wanted(plan)
             if running and wanted.cells:
                 outcome = execute(wanted, arguments, progress)
-                for label, why in outcome.failed.items():
-                    print(f"bench: failed: {label}: {why.splitlines()[0]}", file=sys.stderr)
+                say_failed(outcome)
                 self.code = max(self.code, outcome.exit_code)
         for skip in plan.skips:
-            self.plan((need.task, skip.method, need.backbone)).reason = skip.reason
+            self.plans[need.task, skip.method, need.backbone].reason = skip.reason
         for cell in plan.cells:
             self.limited = self.limited or cell.config.trainer.limit is not None
-            known = self.plan((need.task, cell.method.name, need.backbone))
+            known = self.plans[need.task, cell.method.name, need.backbone]
             known.options, known.deviations = cell.config.method_options, deviations_from(cell)
             known.keys = {cell.key, *(known.keys or ())}
             known.reason = why_none(cell) or known.reason
@@ -176,12 +176,8 @@ class Made:
         chosen = [cell for cell in plan.cells if cell.method.name in self.methods]
         older = [relative for cell in chosen for first in cell.needed for relative in (*first.needed, first)]
         started = {cell.folder.path for cell in older}
-        cells = []
-        for cell in plan.cells:
-            if cell in chosen:
-                cells.append(cell)
-            elif cell.folder.path in started:
-                cells.append(replace(cell, evaluations={}))
+        cells = [cell if cell in chosen else replace(cell, evaluations={}) for cell in plan.cells
+                 if cell in chosen or cell.folder.path in started]  # fmt: skip
         return replace(plan, cells=cells, skips=[skip for skip in plan.skips if skip.method in self.methods])
 
     def show(self, need: Need, content: Mapping[str, Any], text: str) -> None:
@@ -191,12 +187,6 @@ class Made:
             seeds = f"sampling seeds {', '.join(map(str, need.sampling_seeds))}" if need.sampling_seeds else ""
             parts = [need.task, ", ".join(need.methods), need.backbone or "the recipe's backbone"]
             print(f"{' · '.join(filter(None, [*parts, ', '.join(need.decodings), seeds]))}\n{text}\n")
-
-    def plan(self, key: Key) -> Plan:
-        """Return what is known of the planned run of a task, method and backbone."""
-        from bench.leaderboards.published.reproduction import Plan
-
-        return self.plans.setdefault(key, Plan())
 
 
 def deviations_from(planned: Cell) -> Callable[[PublishedCell, TableRow | None], Sequence[Deviation]]:
@@ -235,14 +225,14 @@ def why_none(cell: Any) -> str:
     return f"{failed['status']}: {' '.join(str(failed['error']).splitlines()[:1])}"
 
 
-def sets_of(given: Sequence[Sequence[str]], need: Need) -> list[str]:
+def sets_of(texts: Sequence[str], need: Need) -> list[str]:
     """Return the settings for a need: those whose scope is another task or method are left out."""
     from bench.config.config import override
     from bench.models import METHODS
     from bench.tasks import TASKS
 
     scopes, found = {need.task, *need.methods, *(method.partition(".")[0] for method in need.methods)}, []
-    for text in (text for texts in given for text in texts):
+    for text in texts:
         scope = override(text.partition("=")[0].strip(), "").scope if "=" in text else None
         if scope is None or scope in scopes or (scope not in TASKS and scope.partition(".")[0] not in METHODS):
             found.append(text)
@@ -256,19 +246,15 @@ def listed() -> list[dict[str, Any]]:
         for table in paper.tables:
             cells = [cell for row in table.rows for cell in row]
             made = [cell for cell in cells if is_scored(cell)]
+            of_runs = {f"{name}s": list(filter(None, dict.fromkeys(getattr(cell, name) for cell in made)))
+                       for name in ("task", "method", "backbone", "decoding")}  # fmt: skip
             found.append({
                 "address": table.address, "title": table.title, "cells": len(cells),
-                "comparable": sum(cell.comparable for cell in cells),
+                "comparable": sum(not cell.why_not for cell in cells),
                 "how": "bench human" if any(cell.task.startswith("human/") for cell in cells) else "",
-                "tasks": _each(cell.task for cell in made), "methods": _each(cell.method for cell in made),
-                "backbones": _each(cell.backbone for cell in made), "decodings": _each(cell.decoding for cell in made),
-                "levels": table.levels,
+                **of_runs, "levels": table.levels,
             })  # fmt: skip
     return found
-
-
-def _each(names: Iterable[str]) -> list[str]:
-    return [name for name in dict.fromkeys(names) if name]
 
 
 def lines_of(table: dict[str, Any]) -> Iterator[str]:

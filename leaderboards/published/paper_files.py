@@ -58,11 +58,6 @@ class Settings(Record):
     why_not: str = ""
     shown: bool = True
 
-    @property
-    def given(self) -> dict[str, Any]:
-        """The settings that the file has here."""
-        return {name: getattr(self, name) for name in Settings.model_fields if name in self.model_fields_set}
-
 
 class PublishedCell(Settings):
     """One number of a paper's table.
@@ -99,14 +94,8 @@ class PublishedCell(Settings):
         """The same number, for a comparison with ours by the other variant or decoding; None where a row names none."""
         if not (self.variant or self.released_decoding):
             return None
-        decoding = self.released_decoding or self.decoding
-        changes = {"method": self.variant or self.method, "decoding": decoding}
+        changes = {"method": self.variant or self.method, "decoding": self.released_decoding or self.decoding}
         return self.model_copy(update={**changes, "variant": "", "released_decoding": ""})
-
-    @property
-    def comparable(self) -> bool:
-        """Whether a number of ours can be compared with it."""
-        return not self.why_not
 
 
 def level_text(part: str, level: str, why: str) -> str:
@@ -198,25 +187,21 @@ class PublishedTable(_Part):
         if not len(row.values) == len(spreads) == len(self.headings):
             raise ValueError(f"{self.name}, row '{row.label}': not a value and a spread for each column")
         for column, printed, spread in zip(self.headings, row.values, spreads, strict=True):
-            settings = {**self.given, **part.given, **column.given, **row.given}
+            settings: dict[str, Any] = {}
+            for level in (self, part, column, row):
+                settings |= level.model_dump(include=set(PublishedCell.model_fields), exclude_unset=True)
             value = number(printed)
             if printed.endswith("?"):
                 settings["why_not"] = UNSURE
             elif value is None and "why_not" not in settings:
                 settings["why_not"] = NO_NUMBER
             yield PublishedCell(
-                paper=self.paper,
                 table=self.name,
                 part=part.label,
                 row=row.label,
                 column=column.label,
                 printed=printed,
                 value=value,
-                method=row.method,
-                metric=column.metric,
-                variant=row.variant,
-                released_decoding=row.released_decoding,
-                sampling_seeds=self.sampling_seeds,
                 spread=number(spread),
                 **{"shown": "why_not" not in settings, **settings},
             )

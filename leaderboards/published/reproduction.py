@@ -10,7 +10,7 @@ different about it. Such a number is never counted as reproduced.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -182,7 +182,7 @@ class OurTables:
     def reproduced(self, cell: PublishedCell) -> Reproduced:
         """Compare one published number with ours."""
         match, is_planned = self.row_of(cell), True
-        if not match and (found := nearest(cell, self.tables, self.preset)):
+        if not match and (found := self.nearest(cell)):
             match, is_planned = found, False
         if isinstance(match, str):
             return Reproduced(cell, NOT_COMPARABLE if cell.why_not else NOT_RUN, cell.why_not or match)
@@ -190,20 +190,14 @@ class OurTables:
         value = value_of(row, cell)
         if isinstance(value, str):
             return Reproduced(cell, NOT_COMPARABLE if cell.why_not else NOT_RUN, cell.why_not or value, row=row)
-        ours = seed_mean(value.repeated)
+        ours, verdict = seed_mean(value.repeated), NOT_COMPARABLE
         if not is_planned:
             verdict = NOT_COMPARABLE if cell.why_not else ANOTHER
-            backbone = f", not {cell.backbone}" if cell.backbone and row.backbone != cell.backbone else ""
-            unlike_planned = unlike_plan(cell, table, row, self.preset, self.plan(cell).options)
-            reason = "; ".join(filter(None, [cell.why_not, f"ours: {size_of(row)}{backbone}", *unlike_planned]))
-            return Reproduced(cell, verdict, reason, ours, value.by_seed, row, is_planned)
-        reason = cell.why_not or unlike(cell, table, row)
-        if reason:
-            return Reproduced(cell, NOT_COMPARABLE, reason, ours, value.by_seed, row)
-        if row.diverged:
-            reason = f"{row.diverged} of {len(row.seeds)} seeds diverged"
-        verdict = WITHIN if is_within(cell, ours) else OFF
-        return Reproduced(cell, verdict, reason, ours, value.by_seed, row)
+            reason = "; ".join(filter(None, [cell.why_not, *self.unlike_plan(cell, table, row)]))
+        elif not (reason := cell.why_not or unlike(cell, table, row)):
+            verdict = WITHIN if is_within(cell, ours) else OFF
+            reason = f"{row.diverged} of {len(row.seeds)} seeds diverged" if row.diverged else ""
+        return Reproduced(cell, verdict, reason, ours, value.by_seed, row, is_planned)
 
     def row_of(self, cell: PublishedCell) -> tuple[Table, TableRow] | str:
         """Return the row of ours that a number is compared with, of the largest table; else why there is none."""
@@ -230,6 +224,50 @@ class OurTables:
         if not same_decoding and cell.metric.startswith("ppl/"):  # is of any decoding: it generates nothing
             return rows[:1]
         return same_decoding
+
+    def nearest(self, cell: PublishedCell) -> tuple[Table, TableRow] | None:
+        """Return the stored row that is nearest to the planned run of a published number, with its table, or None.
+
+        The same preset counts first, then the backbone, the decoding, and the number of rows, of seeds and of steps.
+        Texts that were sampled never replace texts that were searched for, nor for those of another sampling.
+        """
+        found = [
+            (table, row)
+            for table in self.tables
+            if (table.task, table.split) == (cell.task, cell.split)
+            for row in table.rows
+            if row.method == cell.method and (cell.metric.startswith("ppl/") or is_alike(row.decoding, cell.decoding))
+        ]
+
+        def nearness(one: tuple[Table, TableRow]) -> tuple[float, ...]:
+            table, row = one
+            alike = (table.preset == self.preset, row.backbone == cell.backbone, row.decoding == cell.decoding)
+            return (*alike, table.n, len(row.seeds), row.config.get("trainer", {}).get("steps") or 0)
+
+        return max(found, key=nearness, default=None)
+
+    def unlike_plan(self, cell: PublishedCell, table: Table, row: TableRow) -> list[str]:
+        """Return size and tuning of a stored row, and what of its decoding, preset and method is unlike the plan.
+
+        Its other settings are compared with the paper's, and not with those of the plan; its method's options only
+        where the preset is the planned one.
+        """
+        size = f"ours: {size_of(row)}"
+        if cell.backbone and row.backbone != cell.backbone:
+            size += f", not {cell.backbone}"
+        found = [size, tuning_of(row)] if row.tried else [size]
+        if select := row.config.get("trainer", {}).get("select"):
+            found.append(f"of its steps the one with the best {select} of validation is kept")
+        if row.decoding and cell.decoding and row.decoding != cell.decoding:
+            found.append(f"decoding {row.decoding} in place of {cell.decoding}")
+        if table.preset != self.preset:
+            return [*found, f"preset {table.preset}"]
+        stored = row.config.get("method_options", {})
+        return found + [
+            f"method.{name}={as_text(stored[name])} in place of {as_text(value)}"
+            for name, value in self.plan(cell).options.items()
+            if name in stored and stored[name] != value
+        ]
 
     def notes(self, table: PublishedTable, rows: Sequence[ReproducedRow]) -> list[str]:
         """Return what a reader of a whole table must know."""
@@ -292,35 +330,6 @@ def is_within(cell: PublishedCell, ours: SeedMean) -> bool:
     return distance <= tolerance(cell.metric, cell.value)
 
 
-# The nearest stored run ----------------------------------------------------------------------------------------------
-
-
-SEARCHES = ("greedy", "beam=")
-"""How the names of decodings begin that search for the most probable text."""
-
-
-def nearest(cell: PublishedCell, tables: Iterable[Table], preset: str) -> tuple[Table, TableRow] | None:
-    """Return the stored row that is nearest to the planned run of a published number, with its table; None without one.
-
-    The same preset counts first, then the backbone, the decoding, and the number of rows, of seeds and of steps. Texts
-    that were sampled never replace texts that were searched for, nor for those of another sampling.
-    """
-    found = [
-        (table, row)
-        for table in tables
-        if (table.task, table.split) == (cell.task, cell.split)
-        for row in table.rows
-        if row.method == cell.method and (cell.metric.startswith("ppl/") or is_alike(row.decoding, cell.decoding))
-    ]
-
-    def nearness(one: tuple[Table, TableRow]) -> tuple[float, ...]:
-        table, row = one
-        alike = (table.preset == preset, row.backbone == cell.backbone, row.decoding == cell.decoding)
-        return (*alike, table.n, len(row.seeds), row.config.get("trainer", {}).get("steps") or 0)
-
-    return max(found, key=nearness, default=None)
-
-
 def is_alike(decoding: str, other: str) -> bool:
     """Return whether two decodings are of one kind: both search for the most probable text, or sample alike.
 
@@ -330,35 +339,7 @@ def is_alike(decoding: str, other: str) -> bool:
     (False, False)
     """
     first, second = decoding.partition("+")[0], other.partition("+")[0]
-    return first == second or (first.startswith(SEARCHES) and second.startswith(SEARCHES))
-
-
-def unlike_plan(cell: PublishedCell, table: Table, row: TableRow, preset: str, planned: Mapping[str, Any]) -> list[str]:
-    """Return how a stored row was tuned, and its decoding, preset and options of the method that are unlike the plan.
-
-    Its other settings are compared with the paper's, and not with those of the plan.
-
-    Args:
-        cell: the published number that it is compared with.
-        table: of the row.
-        row: ours.
-        preset: that was planned; the settings of another one are not compared.
-        planned: the method's settings that were planned.
-    """
-    found = [tuning_of(row)] if row.tried else []
-    trainer = row.config.get("trainer", {})
-    if trainer.get("select"):
-        found.append(f"of its steps the one with the best {trainer['select']} of validation is kept")
-    if row.decoding and cell.decoding and row.decoding != cell.decoding:
-        found.append(f"decoding {row.decoding} in place of {cell.decoding}")
-    if table.preset != preset:
-        return [*found, f"preset {table.preset}"]
-    stored = row.config.get("method_options", {})
-    return found + [
-        f"method.{name}={as_text(stored[name])} in place of {as_text(value)}"
-        for name, value in planned.items()
-        if name in stored and stored[name] != value
-    ]
+    return first == second or (all(name.startswith(("greedy", "beam=")) for name in (first, second)))
 
 
 def tuning_of(row: TableRow) -> str:

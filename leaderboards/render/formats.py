@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,7 +14,7 @@ from bench.base.printable import one_line, printable
 from bench.leaderboards.leaderboards import Leaderboards
 from bench.leaderboards.render.board import as_json, board
 from bench.leaderboards.render.footnotes import under_table
-from bench.leaderboards.render.text_table import TextTable, console_of, escaped, markdown_table
+from bench.leaderboards.render.text_table import TextTable, escaped, markdown_table, terminal
 from bench.leaderboards.table import Table, metric_name
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 def render(leaderboards: Leaderboards, form: str) -> str:
     """Render leaderboards in one of `FORMATS`."""
     functions = {
-        "terminal": terminal, "markdown": markdown, "csv": comma_separated, "latex": latex, "json": as_json
+        "terminal": in_terminal, "markdown": markdown, "csv": comma_separated, "latex": latex, "json": as_json
     }  # fmt: skip
     return functions[form](leaderboards)
 
@@ -156,22 +155,10 @@ def whole(cell: Mapping[str, Any]) -> str:
 # Terminal ------------------------------------------------------------------------------------------------------------
 
 
-def terminal(leaderboards: Leaderboards, width: int | None = None) -> str:
-    """Render tables for a terminal, with the notes below; where it can, best values are bold, second ones underlined.
-
-    Args:
-        leaderboards: what is shown.
-        width: in characters; the terminal's own where not given.
-    """
-    stream = io.StringIO()
-    console = console_of(stream, width)
-    for table, content in contents(leaderboards):
-        text_table(content, table.primary).print(console)
-        for footnote in under_table(table):
-            console.print(Text(f"  {one_line(footnote)}"))
-        console.print()
-    stream.writelines(f"{one_line(note)}\n" for note in leaderboards.notes)
-    return stream.getvalue()
+def in_terminal(leaderboards: Leaderboards) -> str:
+    """Render tables for a terminal, with the notes below; best values are bold there, second ones underlined."""
+    tables = [(text_table(content, table.primary), under_table(table)) for table, content in contents(leaderboards)]
+    return terminal(tables) + "".join(f"{one_line(note)}\n" for note in leaderboards.notes)
 
 
 def text_table(table: Mapping[str, Any], primary: str) -> TextTable:

@@ -8,29 +8,20 @@ paper.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.text import Text
 
 from bench.base.printable import one_line
-from bench.leaderboards.published.reproduction import (
-    ANOTHER,
-    NOT_COMPARABLE,
-    NOT_RUN,
-    OFF,
-    WITHIN,
-    Reproduced,
-    ReproducedRow,
-    Reproduction,
-)
-from bench.leaderboards.render.text_table import TextTable, console_of, number
+from bench.leaderboards.published.reproduction import ANOTHER, OFF, WITHIN, Reproduced, ReproducedRow, Reproduction
+from bench.leaderboards.render.text_table import TextTable, number
+from bench.leaderboards.render.text_table import terminal as in_terminal
 from bench.tasks.core.published_settings import Deviation
 
 LINES = ("ours", "published", "delta", "verdict")
 STYLES = {"verdict": "bold", "published": "dim", "delta": "dim"}
-SHORT = {WITHIN: "within", OFF: "OFF", ANOTHER: "other run", NOT_RUN: "not run", NOT_COMPARABLE: "not comparable"}
+SHORT = {WITHIN: "within", OFF: "OFF"}
 DETAILED_AT_SMALL = ("method", "decode")
 """Sections of the settings whose deviations are stated in full at the preset `small`, whose sizes all differ."""
 Line = tuple[str, list[str]]
@@ -66,8 +57,8 @@ def lines(reproduction: Reproduction) -> list[Line]:
 def shown(cell: Reproduced, line: str, letter_of: Mapping[str, str]) -> str:
     """Return the text of one number on one of `LINES`; empty where there is nothing to show."""
     if line == "verdict":
-        letter = letter_of.get(cell.reason, "")
-        return f"{SHORT[cell.verdict]} ({letter})" if letter else SHORT[cell.verdict]
+        letter, verdict = letter_of.get(cell.reason, ""), SHORT.get(cell.verdict, cell.verdict)
+        return f"{verdict} ({letter})" if letter else verdict
     if line == "published":
         return cell.cell.printed + ("" if cell.cell.spread is None else f" ±{cell.cell.spread:g}")
     if line == "delta":
@@ -133,21 +124,9 @@ def letters(reproduction: Reproduction) -> dict[str, str]:
 # Forms ------------------------------------------------------------------------------------------------------------
 
 
-def terminal(reproductions: Sequence[Reproduction], width: int | None = None) -> str:
-    """Render reproductions for a terminal.
-
-    Args:
-        reproductions: tables, one below the other.
-        width: characters of a line; None for the width of the terminal.
-    """
-    stream = io.StringIO()
-    console = console_of(stream, width)
-    for reproduction in reproductions:
-        text_table(reproduction).print(console)
-        for note in notes(reproduction):
-            console.print(Text(f"  {one_line(note)}"))
-        console.print()
-    return stream.getvalue()
+def terminal(reproductions: Sequence[Reproduction]) -> str:
+    """Render reproductions for a terminal, one below the other."""
+    return in_terminal((text_table(reproduction), notes(reproduction)) for reproduction in reproductions)
 
 
 def text_table(reproduction: Reproduction) -> TextTable:

@@ -149,6 +149,18 @@ class TextTable:
         return table
 
 
+def terminal(tables: Iterable[tuple[TextTable, Iterable[str]]]) -> str:
+    """Return tables for a terminal, each with its notes below; where it can, texts have their styles."""
+    stream = io.StringIO()
+    console = console_of(stream)
+    for table, notes in tables:
+        table.print(console)
+        for note in notes:
+            console.print(Text(f"  {one_line(note)}"))
+        console.print()
+    return stream.getvalue()
+
+
 def aligned(
     headings: Sequence[str], rows: Iterable[Sequence[str]], *, texts: int = 1, width: int | None = None
 ) -> list[str]:

@@ -93,7 +93,7 @@ def test_a_published_number_is_compared_with_the_interval_over_sampling_seeds(tm
     ours = found.rows[0].cells[0].ours
     assert (ours.mean, ours.n) == (32.0, 3)
     assert ours.half == seed_mean([30.0, 31.0, 35.0]).half
-    shown = reproduction.terminal([found], 400)
+    shown = reproduction.terminal([found])
     assert "ours (n=1, 3 sampling seeds)" in shown, "perplexity is of the training"
     assert "mle: mean and ± of sampled texts are over 3 sampling seeds of one training" in shown
 

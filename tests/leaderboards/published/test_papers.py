@@ -52,7 +52,7 @@ def test_a_table_is_whole(address):
     values = [cell.value for cell in cells if cell.value is not None]
     assert (len(table.rows), len(table.columns), len(values)) == (rows, columns, numbers)
     assert {len(row) for row in table.rows} == {columns}
-    assert sum(cell.comparable for cell in cells) == comparable
+    assert sum(not cell.why_not for cell in cells) == comparable
     assert sum(values) == pytest.approx(total, abs=1e-6)
 
 
@@ -77,7 +77,7 @@ def test_every_name_is_one_of_ours():
 
 
 def test_a_comparable_cell_names_everything_a_run_needs():
-    for cell in (cell for cell in CELLS if cell.comparable):
+    for cell in (cell for cell in CELLS if not cell.why_not):
         assert cell.task in TASKS
         assert cell.method in all_names(METHODS)
         assert cell.backbone in BACKBONES
@@ -90,7 +90,7 @@ def test_a_comparable_cell_names_everything_a_run_needs():
 def test_decodings_are_named_as_our_cells_name_them():
     for name in {cell.decoding for cell in CELLS} - {""}:
         assert [one.text for one in parse(name)] == [name]
-    sampled = {c.decoding for c in CELLS if c.comparable and c.task not in ("ambiguous_template",)}
+    sampled = {c.decoding for c in CELLS if not c.why_not and c.task not in ("ambiguous_template",)}
     assert "" not in sampled
 
 
@@ -143,8 +143,7 @@ def test_a_table_is_read_by_name_and_by_number():
 
 def test_a_reason_is_the_nearest_one():
     (a, x), (b, y), last, (none, _) = read(FILE, "f").tables[0].rows
-    assert [cell.comparable for cell in (a, x, b, y)] == [True, False, False, False]
-    assert [cell.why_not for cell in (x, b, y)] == ["no such metric", "another system", UNSURE]
+    assert [cell.why_not for cell in (a, x, b, y)] == ["", "no such metric", "another system", UNSURE]
     assert [cell.value for cell in (a, x, b, y)] == [1.5, 2, None, 0.3]
     assert {cell.why_not for cell in last} == {"another reading"}
     assert none.why_not == "the paper prints no number here"

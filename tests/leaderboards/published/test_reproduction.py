@@ -256,7 +256,7 @@ def test_all_forms_show_ours_published_delta_verdict_and_the_reasons(tmp_path):
     store(tmp_path, "mle", {0: 30.0, 1: 31.0, 2: 32.0})
     store(tmp_path, "trime", {0: 40.0})
     found = reproduced(tmp_path)
-    text = terminal([found], 150)
+    text = terminal([found])
     for shown in ("31.00 ±2.48", "30.0 ±0.5", "+1.00", "within", "OFF", "not run", "ours (n=3)"):
         assert shown in text, shown
     assert "a: no unit is stated" in text
@@ -300,7 +300,7 @@ def test_deviations_name_their_methods_and_the_released_form_is_shown_below(tmp_
     at = next(place for place, row in enumerate(rows) if row[0] == "HISTALIGN")
     assert rows[at + 3 : at + 5] == [["", "verdict", "within"], ["histalign.released", "ours (n=1)", "35.50"]]
     every = "deviation of mle, histalign, histalign.released: trainer.length: ours 300 steps; paper: 10 epochs"
-    assert every in terminal([found], 150)
+    assert every in terminal([found])
     row = content(found)["rows"][2]
     assert row["deviations"] == [REDUCTION.as_dict(), LENGTH.as_dict()]
     assert (row["other"]["method"], row["other"]["cells"][0]["ours"]["mean"]) == ("histalign.released", 35.5)
@@ -338,7 +338,7 @@ def test_what_is_not_comparable_has_no_difference_in_any_form(tmp_path):
     store(tmp_path, "mle", {0: 33.25}, preset="small")
     found = reproduced(tmp_path, preset="small")
     assert first(found).ours.mean == 33.25
-    text = terminal([found], 150)
+    text = terminal([found])
     assert "33.25" in text
     assert "delta" not in text
     assert "+3.25" not in text
@@ -347,7 +347,7 @@ def test_what_is_not_comparable_has_no_difference_in_any_form(tmp_path):
 
 def test_a_reason_cannot_command_the_terminal(tmp_path):
     found = reproduced(tmp_path, reason="failed: \x1b[2J\r<b>|")
-    assert "\x1b" not in terminal([found], 150)
+    assert "\x1b" not in terminal([found])
 
 
 # Notes on real tables ---------------------------------------------------------------------------------------------
@@ -378,13 +378,14 @@ def test_at_the_preset_small_sizes_are_one_line_and_what_the_code_alone_does_ano
 
 @pytest.mark.parametrize("width", [60, 120])
 @pytest.mark.parametrize("address", ["histalign/table1", "f2softmax/table1", "adadec/table3"])
-def test_notes_fit_the_width(address, width):
-    assert max(map(len, terminal([with_notes(address)], width).splitlines())) <= width
+def test_notes_fit_the_width(address, width, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(width))
+    assert max(map(len, terminal([with_notes(address)]).splitlines())) <= width
 
 
 def test_terminal_and_json_have_every_note():
     found = with_notes()
     every = notes(found)
-    text = " ".join(terminal([found], 400).split())
+    text = " ".join(terminal([found]).split())
     assert all(" ".join(note.split()) in text for note in every)
     assert set(content(found)["notes"]) == set(found.notes) < set(every)
