@@ -84,7 +84,7 @@ class Penalised(Objective):
         super().__init__(backbone)
         self.weight = weight
 
-    def token_loss(self, log_probs, rows, targets):
+    def token_loss(self, log_probs, tokens, targets):
         nll = -log_probs.gather(1, targets[:, None]).squeeze(1)
         return nll + self.weight * -nll
 """

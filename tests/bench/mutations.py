@@ -36,18 +36,18 @@ class CannotBeMade(Sound):
 class OffByAConstant(Sound):
     """Gives every token a little more than its share; decoding is told the truth."""
 
-    def log_probs(self, rows: TokenSlice) -> Tensor:
-        return super().log_probs(rows) + 1e-3
+    def log_probs(self, tokens: TokenSlice) -> Tensor:
+        return super().log_probs(tokens) + 1e-3
 
-    def decode_log_probs(self, rows: TokenSlice, decoding: Decoding) -> Tensor:
-        return super().log_probs(rows)
+    def decode_log_probs(self, tokens: TokenSlice, decoding: Decoding) -> Tensor:
+        return super().log_probs(tokens)
 
 
 class CutsWithoutScaling(Sound):
     """Cuts to the most probable tokens in top-k and forgets to normalise."""
 
-    def decode_log_probs(self, rows: TokenSlice, decoding: Decoding) -> Tensor:
-        log_probs = self.log_probs(rows)
+    def decode_log_probs(self, tokens: TokenSlice, decoding: Decoding) -> Tensor:
+        log_probs = self.log_probs(tokens)
         if not isinstance(decoding, TopK):
             return log_probs
         return log_probs.masked_fill(log_probs < log_probs.topk(decoding.k).values[:, -1:], -torch.inf)
@@ -56,9 +56,9 @@ class CutsWithoutScaling(Sound):
 class ReadsItsTarget(Sound):
     """Raises the token it is to predict; in generation there is none, so nothing shows there."""
 
-    def log_probs(self, rows: TokenSlice) -> Tensor:
-        bonus = (rows.targets > 0).to(rows.hidden.dtype)[:, None]
-        return (self.logits(rows).scatter_add(1, rows.targets.clamp_min(0)[:, None], bonus)).log_softmax(1)
+    def log_probs(self, tokens: TokenSlice) -> Tensor:
+        bonus = (tokens.targets > 0).to(tokens.hidden.dtype)[:, None]
+        return (self.logits(tokens).scatter_add(1, tokens.targets.clamp_min(0)[:, None], bonus)).log_softmax(1)
 
 
 class IdleParameter(Sound):
@@ -72,8 +72,8 @@ class IdleParameter(Sound):
 class RootOfAChance(Sound):
     """The root of the chance of any other token has an infinite slope where the model is certain."""
 
-    def token_loss(self, log_probs: Tensor, rows: TokenSlice, targets: Tensor) -> Tensor:
-        nll = super().token_loss(log_probs, rows, targets)
+    def token_loss(self, log_probs: Tensor, tokens: TokenSlice, targets: Tensor) -> Tensor:
+        nll = super().token_loss(log_probs, tokens, targets)
         return (1 - torch.exp(-nll)).sqrt() * nll
 
 
@@ -88,41 +88,41 @@ class DividesByNothing(Sound):
 class CountsFromThePadding(Sound):
     """Later columns of a batch count more, also where the first ones are padding."""
 
-    def token_loss(self, log_probs: Tensor, rows: TokenSlice, targets: Tensor) -> Tensor:
-        return super().token_loss(log_probs, rows, targets) * (1 + rows.position / 100)
+    def token_loss(self, log_probs: Tensor, tokens: TokenSlice, targets: Tensor) -> Tensor:
+        return super().token_loss(log_probs, tokens, targets) * (1 + tokens.position / 100)
 
 
 class FirstRowsCountMore(Sound):
     """The place of a row in its batch is a weight."""
 
-    def token_loss(self, log_probs: Tensor, rows: TokenSlice, targets: Tensor) -> Tensor:
-        return super().token_loss(log_probs, rows, targets) / (1 + (rows.start + rows.group) / 100)
+    def token_loss(self, log_probs: Tensor, tokens: TokenSlice, targets: Tensor) -> Tensor:
+        return super().token_loss(log_probs, tokens, targets) / (1 + (tokens.start + tokens.group) / 100)
 
 
 class LogsAMean(Sound):
     """What it logs is a mean, so micro-batches do not add up to it."""
 
-    def position_loss(self, rows: TokenSlice) -> tuple[Tensor, dict[str, Tensor]]:
-        losses, _ = super().position_loss(rows)
+    def position_loss(self, tokens: TokenSlice) -> tuple[Tensor, dict[str, Tensor]]:
+        losses, _ = super().position_loss(tokens)
         return losses, {"mean": losses.mean()}
 
 
 class OtherFastForm(Sound):
     """Its fast form is another loss than its plain one."""
 
-    def token_loss(self, log_probs: Tensor, rows: TokenSlice, targets: Tensor) -> Tensor:
-        return super().token_loss(log_probs, rows, targets)
+    def token_loss(self, log_probs: Tensor, tokens: TokenSlice, targets: Tensor) -> Tensor:
+        return super().token_loss(log_probs, tokens, targets)
 
-    def head_loss(self, rows: TokenSlice, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
-        return 1.01 * (head.lse - head.at(rows.targets)), {}
+    def head_loss(self, tokens: TokenSlice, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
+        return 1.01 * (head.lse - head.at(tokens.targets)), {}
 
 
 class ReachesBehindTheHead(Sound):
     """Uses the head's weight past `head`, so that its fast form has no gradient there."""
 
-    def head_loss(self, rows: TokenSlice, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
-        logits = rows.hidden @ self.backbone.head_parameters()[0].t()
-        return head.lse - head.at(rows.targets) + 0.01 * logits.square().mean(1), {}
+    def head_loss(self, tokens: TokenSlice, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
+        logits = tokens.hidden @ self.backbone.head_parameters()[0].t()
+        return head.lse - head.at(tokens.targets) + 0.01 * logits.square().mean(1), {}
 
 
 class DropsItsLongestRow(Sound):
@@ -130,8 +130,8 @@ class DropsItsLongestRow(Sound):
 
     two_passes: ClassVar[bool] = True
 
-    def head_loss(self, rows: TokenSlice, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
-        at_target = head.at(rows.targets)
+    def head_loss(self, tokens: TokenSlice, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
+        at_target = head.at(tokens.targets)
         return head.lse - at_target, {}
 
     def loss(self, states: States) -> LossSum:
@@ -143,17 +143,17 @@ class DropsItsLongestRow(Sound):
 class CancelsInBf16(Sound):
     """Subtracts two large near numbers, one of which autocast rounds."""
 
-    def token_loss(self, log_probs: Tensor, rows: TokenSlice, targets: Tensor) -> Tensor:
-        square = (30 * rows.hidden).square().sum(1)
-        product = ((30 * rows.hidden)[:, None] @ (30 * rows.hidden)[:, :, None]).flatten()
-        return super().token_loss(log_probs, rows, targets) + (product - square).abs()
+    def token_loss(self, log_probs: Tensor, tokens: TokenSlice, targets: Tensor) -> Tensor:
+        square = (30 * tokens.hidden).square().sum(1)
+        product = ((30 * tokens.hidden)[:, None] @ (30 * tokens.hidden)[:, :, None]).flatten()
+        return super().token_loss(log_probs, tokens, targets) + (product - square).abs()
 
 
 class CountsPositions(Sound):
     """Is surer late in a text, which generation, one position at a time, does not know."""
 
-    def log_probs(self, rows: TokenSlice) -> Tensor:
-        return (self.logits(rows) * (1 + rows.position[:, None] / 10)).log_softmax(1)
+    def log_probs(self, tokens: TokenSlice) -> Tensor:
+        return (self.logits(tokens) * (1 + tokens.position[:, None] / 10)).log_softmax(1)
 
 
 class CountsInPython(Sound):
@@ -161,8 +161,8 @@ class CountsInPython(Sound):
 
     taken = 0
 
-    def token_loss(self, log_probs: Tensor, rows: TokenSlice, targets: Tensor) -> Tensor:
-        return super().token_loss(log_probs, rows, targets) / (1 + self.taken / 10)
+    def token_loss(self, log_probs: Tensor, tokens: TokenSlice, targets: Tensor) -> Tensor:
+        return super().token_loss(log_probs, tokens, targets) / (1 + self.taken / 10)
 
     def end_of_step(self, reduce: Callable[[Tensor], Tensor]) -> None:
         self.taken += 1
@@ -171,8 +171,8 @@ class CountsInPython(Sound):
 class WrongSign(Sound):
     """Unlearns."""
 
-    def token_loss(self, log_probs: Tensor, rows: TokenSlice, targets: Tensor) -> Tensor:
-        return -super().token_loss(log_probs, rows, targets)
+    def token_loss(self, log_probs: Tensor, tokens: TokenSlice, targets: Tensor) -> Tensor:
+        return -super().token_loss(log_probs, tokens, targets)
 
 
 class CountsOnOneRank(Sound):
@@ -185,9 +185,9 @@ class CountsOnOneRank(Sound):
         self.register_buffer("seen", torch.zeros((), dtype=torch.float64))
         self.pending = 0.0
 
-    def token_loss(self, log_probs: Tensor, rows: TokenSlice, targets: Tensor) -> Tensor:
+    def token_loss(self, log_probs: Tensor, tokens: TokenSlice, targets: Tensor) -> Tensor:
         self.pending += len(targets)
-        return super().token_loss(log_probs, rows, targets) / (1 + self.seen / 100)
+        return super().token_loss(log_probs, tokens, targets) / (1 + self.seen / 100)
 
     def end_of_step(self, reduce: Callable[[Tensor], Tensor]) -> None:
         self.seen += self.pending
@@ -197,10 +197,10 @@ class CountsOnOneRank(Sound):
 class PunishesWritten(Sound):
     """Breaks nothing: takes 1 off the logit of a token for each time that it has been written."""
 
-    def log_probs(self, rows: TokenSlice) -> Tensor:
-        logits = self.logits(rows)
-        is_token = (rows.written != IGNORED).to(logits.dtype)
-        return logits.scatter_add(1, rows.written.clamp_min(0), -is_token).log_softmax(1)
+    def log_probs(self, tokens: TokenSlice) -> Tensor:
+        logits = self.logits(tokens)
+        is_token = (tokens.written != IGNORED).to(logits.dtype)
+        return logits.scatter_add(1, tokens.written.clamp_min(0), -is_token).log_softmax(1)
 
 
 class DrawsOnEachRank(Sound):

@@ -18,7 +18,7 @@ class Focal(Objective):
         super().__init__(backbone)
         self.gamma, self.mode = gamma, mode
 
-    def token_loss(self, log_probs, rows, targets):
+    def token_loss(self, log_probs, tokens, targets):
         nll = -log_probs.gather(1, targets[:, None]).squeeze(1)
         return (1 - torch.exp(-nll)) ** self.gamma * nll
 """

@@ -96,7 +96,7 @@ class Soft(Objective):
     name = "soft"
     paper = "Lin et al. 2017"
 
-    def token_loss(self, log_probs, rows, targets):
+    def token_loss(self, log_probs, tokens, targets):
         nll = -log_probs.gather(1, targets[:, None]).squeeze(1)
         return (1 - torch.exp(-nll)) ** 2 * nll
 '''
