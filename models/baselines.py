@@ -5,10 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
-from bench.models.core.entry import Compatibility
+from bench.models.core.entry import Compatibility, Recipe
 
 
-class Baseline(ABC):
+class Baseline(Recipe, ABC):
     """Writes one text a row; nothing is trained, and there is no likelihood."""
 
     name: ClassVar[str]

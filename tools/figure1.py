@@ -15,7 +15,7 @@ import torch
 from bench.decodings.searches import Greedy
 from bench.errors import MissingError
 from bench.generation.continuation import Continuation
-from bench.integrations.folder import trained_objective, untrained_objective
+from bench.integrations.folder import trained_objective
 from bench.store.store import CellFolder, Store
 from tools.svg import COLOURS, drawing, svg_of
 
@@ -48,7 +48,7 @@ def stored_cell(store: Store, method: str) -> CellFolder:
 
 def next_words(run: CellFolder) -> dict[str, float]:
     """Return the probability of each of the words after the prompt."""
-    objective, codec = (untrained_objective if run.path.parent.name == UNTOUCHED else trained_objective)(run)
+    objective, codec = trained_objective(run, weights=run.path.parent.name != UNTOUCHED)
     objective.eval()
     prompt, *words = codec.ids([PROMPT, *(f" {word}" for word in WORDS)])
     batch = codec.prompt_batch([codec.encode("0", prompt, [], ends=False)])

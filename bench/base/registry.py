@@ -107,7 +107,6 @@ def _plugin(spec: str, table: Mapping[str, Entry], kind: str, parents: Sequence[
     place, _, typed = spec.rpartition(":")
     if place.endswith(".py"):
         spec = f"{Path(place).expanduser().resolve()}:{typed}"
-    target = value.target if isinstance(value, Entry) else ""
     what, name = "a name", typed  # of a function or an entry
     if inspect.isclass(value):
         what, name = "a class attribute `name`", getattr(value, "name", "")
@@ -119,8 +118,11 @@ def _plugin(spec: str, table: Mapping[str, Entry], kind: str, parents: Sequence[
     if name in all_names(table) or name == "all":
         raise UsageError(f"'{spec}' is named '{name}', which is a built-in {kind}; choose another name")
     module = module_of(spec)
-    code = {"class": f"{module}:{typed}", "source_sha256": source_sha256(value, module, target)}
-    return Resolved(name, value, spec, code)
+    files = {file_of(value, module): None}
+    if isinstance(value, Entry):  # the source of what it names counts too
+        files[file_of(value.load(), module_of(value.target))] = None
+    source = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+    return Resolved(name, value, spec, {"class": f"{module}:{typed}", "source_sha256": source})
 
 
 def unknown(name: str, names: Iterable[str], kind: str, also: str = "") -> UsageError:
@@ -262,26 +264,12 @@ def import_file(path: Path) -> ModuleType:
     return importlib.import_module(path.stem)
 
 
-def source_sha256(value: Any, module: str, target: str = "") -> str:
-    """Return the hash of the source that a value was made by.
-
-    Args:
-        value: a class, a function, or an entry that names one.
-        module: where the value was found.
-        target: `module:Name` or `file.py:Name` that an entry names, whose source counts too.
+def file_of(value: Any, module: str) -> Path:
+    """Return the file in which a class or function is written; of any other object, that of its module.
 
     Raises:
-        UsageError: there is no source, as of a class typed into a notebook.
+        UsageError: there is none, as of a class typed into a notebook.
     """
-    files = [file_of(value, module)]
-    if target:
-        files.append(file_of(load(target), module_of(target)))
-    content = b"".join(file.read_bytes() for file in dict.fromkeys(files))
-    return hashlib.sha256(content).hexdigest()
-
-
-def file_of(value: Any, module: str) -> Path:
-    """Return the file in which a class or function is written; of any other object, that of its module."""
     if inspect.isclass(value) or inspect.isfunction(value):
         module = value.__module__
     origin = getattr(sys.modules.get(module), "__file__", None)

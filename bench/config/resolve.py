@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from bench.base.options import options_of, read_options
 from bench.base.registry import Resolved, expand, find, load
-from bench.config.config import (
-    CellConfig,
-    EvaluationConfig,
-    Override,
-    TrainerConfig,
-    override,
-    section_values,
-)
+from bench.config.config import CellConfig, EvaluationConfig, Override, TrainerConfig, override, section_values
 from bench.config.decoding import parse
 from bench.decodings.core.decoding import Decoding
 from bench.errors import UsageError, did_you_mean
@@ -87,7 +79,7 @@ class Method:
 
         No override trains it.
         """
-        return bool(getattr(self.kind, "training_free", False)) or self.settings.get("trainer.steps") == 0
+        return self.kind.training_free or self.settings.get("trainer.steps") == 0
 
     @property
     def chooses_after_training(self) -> bool:
@@ -102,30 +94,26 @@ class Method:
     @property
     def trained_name(self) -> str:
         """The name it is trained and stored under: a control that only reads shares the run of what it reads."""
-        if self.only_reads:
-            return self.base
-        return self.name
+        return self.base if self.only_reads else self.name
 
     def objective(self, backbone: Backbone, read: Mapping[str, Any] | None = None, **options: Any) -> Objective:
         """Build the objective over a backbone.
 
         Args:
             backbone: of the objective.
-            read: all options, as the configuration of a run has them; they are not read again.
+            read: all options, as the configuration of a run has them.
             options: where there is no configuration, these override the settings of the method.
         """
         if not issubclass(self.kind, Objective):
             raise UsageError(f"'{self.name}' writes texts without a model; it has no objective")
-        if read is not None:
-            made = self.kind.__new__(self.kind)
-            inspect.unwrap(self.kind.__init__)(made, backbone, **read)
-            return made
-        return self.kind(backbone, **{**self.values("method"), **options})
+        if read is None:
+            read = {**self.values("method"), **options}
+        return self.kind(backbone, **read)
 
     @property
     def own_backbone(self) -> str:
         """The backbone it runs on whatever the task's is, or nothing."""
-        return str(getattr(self.kind, "own_backbone", ""))
+        return self.kind.own_backbone
 
     @property
     def reads_exemplars(self) -> bool:
@@ -142,8 +130,7 @@ class Method:
         A loss for fine-tuning has this parent because a model from scratch must learn to write first. A pretrained
         model can write already, so there the loss is trained in place of `mle` and not after it.
         """
-        replaces = getattr(self.kind, "starts_pretrained", False) and self.parent == "mle" and is_pretrained(backbone)
-        if not replaces:
+        if not (self.kind.starts_pretrained and self.parent == "mle" and is_pretrained(backbone)):
             return self
         return replace(self, parent="", reference="mle.untrained" if self.reference else "")
 
@@ -159,34 +146,28 @@ def find_method(name: str) -> Method:
         MissingError: its module or file is not there.
     """
     loaded = find(name, METHODS, "method", parents=METHOD_CLASSES)
-    kind = loaded.value
-    reference = str(getattr(kind, "reference", ""))
-    defaults = dict(getattr(kind, "defaults", {}))
-    if loaded.code:
-        settings, parent = dict(getattr(kind, "settings", {})), str(getattr(kind, "parent", ""))
-        return Method(
-            loaded.name, kind, settings, loaded.code, parent, spec=loaded.spec, defaults=defaults, reference=reference
-        )
-    base, _, variant = name.partition(".")
+    kind, code = loaded.value, loaded.code
     given: dict[str, Any] = {}
-    if variant:
-        given = dict((METHODS[base].variants or {})[variant])
-    given.pop("summary", None)
-    if "class" in given:
-        kind = load(given.pop("class"))
-    parent = str(given.pop("parent", getattr(kind, "parent", "")))
+    if not code:
+        base, _, variant = name.partition(".")
+        given = dict((METHODS[base].variants or {}).get(variant, {}))
+        given.pop("summary", None)
+        if "class" in given:
+            kind = load(given.pop("class"))
+        code = {"class": kind.name, "version": kind.version}
+    parent = given.pop("parent", kind.parent)
     evaluation_variant = EvaluationVariant(**_section(given, "evaluation_variant"))
     settings = {key: value for key, value in given.items() if not key.startswith("evaluation_variant.")}
     return Method(
-        name,
-        kind,
-        {**getattr(kind, "settings", {}), **settings},
-        {"class": kind.name, "version": kind.version},
-        parent,
-        evaluation_variant,
-        name,
-        defaults,
-        reference,
+        name=loaded.name,
+        kind=kind,
+        settings={**kind.settings, **settings},
+        code=code,
+        parent=parent,
+        evaluation_variant=evaluation_variant,
+        spec=loaded.spec,
+        defaults=kind.defaults,
+        reference=kind.reference,
     )
 
 
@@ -317,7 +298,7 @@ def cell_config(
 
 def own_or_given(method: Method, given: tuple[Decoding, ...]) -> tuple[Decoding, ...]:
     """Return the decodings of a run, or those of a method that has its own, with the limits of new tokens given."""
-    fixed = getattr(method.kind, "own_decoding", "")
+    fixed = method.kind.own_decoding
     if not fixed:
         return given
     limits = dict.fromkeys(decoding.max_new_tokens for decoding in given)

@@ -59,38 +59,25 @@ def export_model(run: CellFolder, into: Path) -> str:
     return lost
 
 
-def trained_objective(run: CellFolder) -> tuple[Objective, Codec]:
-    """Return the objective of a stored run with its weights, and the codec of its texts; no data of a task are read.
+def trained_objective(run: CellFolder, *, weights: bool = True) -> tuple[Objective, Codec]:
+    """Return the objective of a stored run, and the codec of its texts; no data of a task are read.
+
+    Args:
+        run: a run with its configuration.
+        weights: whether the objective gets the weights of the checkpoint, and not those from before the first step.
 
     Raises:
         StoreError: the run is not trained, or its checkpoint is missing or damaged.
-        UsageError: as for `untrained_objective`.
-    """
-    from bench.store.checkpoints import load_checkpoint, load_verified
-
-    objective, codec = untrained_objective(run)
-    weights = load_verified(run, run.trained() or {})
-    if objective.uses_token_counts:
-        objective.prepare(weights["counts"].long())
-    load_checkpoint(objective, weights, run.path)
-    return objective, codec
-
-
-def untrained_objective(run: CellFolder) -> tuple[Objective, Codec]:
-    """Return the objective of a stored run before its weights are loaded, and the codec of its texts.
-
-    Raises:
-        StoreError: the run is not trained.
         UsageError: the run has no configuration, or the source of a method of the user is not the one that was trained.
     """
     from bench.base.lightning import use_lightning
-    from bench.base.registry import find
     from bench.config.arguments import file_values
     from bench.config.resolve import find_method
     from bench.models.backbones import backbone_factory
     from bench.models.core.rebuild import StoredText
     from bench.models.core.run_context import RunContext
-    from bench.tasks import TASKS
+    from bench.store.checkpoints import load_checkpoint, load_verified
+    from bench.tasks import find_task
     from bench.tasks.encode.codec import Codec
 
     use_lightning()
@@ -98,7 +85,7 @@ def untrained_objective(run: CellFolder) -> tuple[Objective, Codec]:
     if content is None or content["status"] != "ok":
         raise StoreError(f"'{run.path}' has no trained run; bench store status lists them")
     config, typed = content["config"], file_values(run.path / "config.yaml")  # which says where plug-ins are
-    task = find(typed["tasks"][0], TASKS, "task").value(**config["task_options"])
+    task = find_task(typed["tasks"][0]).value(**config["task_options"])
     method = find_method(typed["methods"][0])
     if method.code.get("source_sha256") != content["method"].get("source_sha256"):
         raise UsageError(
@@ -110,8 +97,13 @@ def untrained_objective(run: CellFolder) -> tuple[Objective, Codec]:
         options["tokenizer"] = str(run.path)
     text = StoredText({"tokenizer": None, "markers": task.markers})
     backbone = backbone_factory(typed["backbone"])(config["backbone"], text, config["seed"], **options)
-    objective = method.objective(backbone, **config["method_options"])
+    objective = method.objective(backbone, config["method_options"])
     objective.setup_run(RunContext(seed=config["seed"], token_counts=_no_counts))
+    if weights:
+        stored = load_verified(run, content)
+        if objective.uses_token_counts:
+            objective.prepare(stored["counts"].long())
+        load_checkpoint(objective, stored, run.path)
     sizes = (config["trainer"][name] for name in ("max_source", "max_target"))
     return objective, Codec(backbone.tokenizer, backbone.architecture, *sizes)
 
