@@ -1,7 +1,6 @@
 """Cost: what the training of each run takes, counted before it begins.
 
-Floating-point operations are 6 N D, six for each parameter and each token (Kaplan et al. 2020, section 2.1). The memory
-of activations and the seconds of a step depend on the machine: they are not estimated.
+The memory of activations and the seconds of a step depend on the machine: they are not estimated.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ class Cost:
     Args:
         parameters: of the objective, with those of a frozen reference model.
         moments: of AdamW, two for each trained parameter.
-        steps, tokens, flops: None if the size of the training data is not known.
+        steps: None if the size of the training data is not known.
         checkpoint: on disk.
         unknown: why the model could not be counted; otherwise empty.
     """
@@ -55,8 +54,6 @@ class Cost:
     gradients: int = 0
     moments: int = 0
     steps: int | None = None
-    tokens: int | None = None
-    flops: float | None = None
     checkpoint: int = 0
     unknown: str = ""
 
@@ -81,9 +78,7 @@ def counted(cell: Cell, bodies: dict[str, Backbone]) -> Cost:
     trainer, (total, trained, item) = cell.config.trainer, sizes_of(cell, bodies)
     if cell.reference is not None:
         total += sizes_of(cell.reference, bodies)[0]
-    n_rows, tokens_of_row = training_rows(cell)
-    steps = trainer.n_steps(n_rows) if n_rows or trainer.steps else None
-    tokens = None if steps is None else round(steps * trainer.batch_size * tokens_of_row)
+    n_rows = training_rows(cell)
     gradients = item * trained if trainer.n_steps(1) else 0
     return Cost(
         cell.key,
@@ -93,9 +88,7 @@ def counted(cell: Cell, bodies: dict[str, Backbone]) -> Cost:
         weights=item * total,
         gradients=gradients,
         moments=2 * gradients,
-        steps=steps,
-        tokens=tokens,
-        flops=None if tokens is None else 6.0 * total * tokens,
+        steps=trainer.n_steps(n_rows) if n_rows or trainer.steps else None,
         checkpoint=item * (trained if cell.config.backbone_options.get("lora_rank") else total),
     )
 
@@ -118,23 +111,17 @@ def sizes_of(cell: Cell, bodies: dict[str, Backbone]) -> tuple[int, int, int]:
     return found
 
 
-def training_rows(cell: Cell) -> tuple[int, float]:
-    """Return the number of training rows, 0 if it is not known, and their mean number of tokens."""
-    task, source, target = cell.task, cell.config.trainer.max_source, cell.config.trainer.max_target
+def training_rows(cell: Cell) -> int:
+    """Return the number of training rows, 0 if it is not known; of blocks of text, about how many there are."""
+    task = cell.task
     in_blocks = task.stream is not None or task.training_blocks
     if task.source.folder is None and cell.config.preset == PAPER:  # planned without its data, from published numbers
-        return (0, target) if in_blocks else (task.info.sizes.get("train", 0), source + target)
+        return 0 if in_blocks else task.info.sizes.get("train", 0)
     examples = task.split("train").examples
-    if in_blocks:
-        text = sum(byte_count(example.target) for example in examples) / BYTES_PER_TOKEN
-        return max(1, int(text / target)), target
-    sample = examples[:: max(1, len(examples) // 200)]
-    texts = [(task.plain_source(example), example.target) for example in sample]
-    sizes = [
-        min(BYTES_PER_TOKEN * source, byte_count(before)) + min(BYTES_PER_TOKEN * target, byte_count(after))
-        for before, after in texts
-    ]
-    return len(examples), sum(sizes) / BYTES_PER_TOKEN / max(1, len(sizes))
+    if not in_blocks:
+        return len(examples)
+    text = sum(byte_count(example.target) for example in examples) / BYTES_PER_TOKEN
+    return max(1, int(text / cell.config.trainer.max_target))
 
 
 @cache
@@ -189,36 +176,29 @@ def parameters_of(cell: Cell, bodies: dict[str, Backbone]) -> list[torch.nn.Para
 
 def cost_content(costs: Sequence[Cost]) -> dict[str, Any]:
     """Return costs as plain content, with their sums."""
-    flops, checkpoints = sum(cost.flops or 0.0 for cost in costs), sum(cost.checkpoint for cost in costs)
-    return {
-        "cells": [asdict(cost) for cost in costs],
-        "sum": {"cells": len(costs), "flops": flops, "checkpoints": checkpoints},
-    }
+    checkpoints = sum(cost.checkpoint for cost in costs)
+    return {"cells": [asdict(cost) for cost in costs], "sum": {"cells": len(costs), "checkpoints": checkpoints}}
 
 
 def cost_text(costs: Sequence[Cost]) -> str:
     """Return costs for people as a table, their sums, and what could not be counted."""
-    headings = ["run", "parameters", "trained", "weights, gradients, moments", "on disk", "steps", "FLOP"]
+    headings = ["run", "parameters", "trained", "weights, gradients, moments", "on disk", "steps"]
     rows = []
     for cost in costs:
         memory = amount(cost.weights + cost.gradients + cost.moments, "B")
         cells = [amount(cost.parameters), amount(cost.trained_parameters), memory, amount(cost.checkpoint, "B")]
-        cells += ["?", "?"] if cost.steps is None or cost.flops is None else [f"{cost.steps:,}", amount(cost.flops)]
-        rows.append([cost.label, *cells])
-    total = cost_content(costs)["sum"]
-    n_unknown = sum(cost.flops is None for cost in costs)
-    unknown = f" without {n_unknown} whose steps are unknown (?), for want of their data" if n_unknown else ""
-    sums = f"{amount(total['flops'], 'FLOP')}{unknown} · {amount(total['checkpoints'], 'B')} on disk"
-    lines = ["cost of training (FLOP: 6 x parameters x tokens; activations and evaluations are not in it)"]
-    lines += [*aligned(headings, rows), f"sum of {total['cells']} runs: {sums}"]
+        rows.append([cost.label, *cells, "?" if cost.steps is None else f"{cost.steps:,}"])
+    lines = ["cost of training (activations and evaluations are not in it; ? where data are not here)"]
+    disk = amount(sum(cost.checkpoint for cost in costs), "B")
+    lines += [*aligned(headings, rows), f"sum of {len(costs)} runs: {disk} on disk"]
     return "\n".join([*lines, *(f"{cost.label}: unknown: {cost.unknown}" for cost in costs if cost.unknown)])
 
 
 def amount(number: float, unit: str = "") -> str:
     """Return a number with three digits and a prefix for a power of 1000.
 
-    >>> amount(124_439_808), amount(2.5e9, "B"), amount(0, "FLOP"), amount(999_999, "B")
-    ('124 M', '2.5 GB', '0 FLOP', '1 MB')
+    >>> amount(124_439_808), amount(2.5e9, "B"), amount(0, "B"), amount(999_999, "B")
+    ('124 M', '2.5 GB', '0 B', '1 MB')
     """
     prefixes = iter("kMGTPE")
     prefix = ""

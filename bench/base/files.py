@@ -21,16 +21,13 @@ DAY_S = 86_400
 FOLDER_DAYS = 10
 
 
-def write_atomic(
-    path: Path, content: bytes | Callable[[BinaryIO], object], *, replace: bool = False, synced: bool = True
-) -> bool:
+def write_atomic(path: Path, content: bytes | Callable[[BinaryIO], object], *, replace: bool = False) -> bool:
     """Write a file through a temporary one in the same folder, fsync, then link or rename.
 
     Args:
         path: the final name; its folder is made.
         content: the bytes, or a function that writes them to an open file.
         replace: overwrite an existing file; otherwise the first writer wins and later ones change nothing.
-        synced: wait until it is on the disk. A file of a cache need not be: after a power cut it is made again.
 
     Returns:
         Whether this call made the file.
@@ -46,12 +43,10 @@ def write_atomic(
                 file.write(content)
             else:
                 content(file)
-            if synced:
-                file.flush()
-                os.fsync(file.fileno())
+            file.flush()
+            os.fsync(file.fileno())
         made = _publish(temporary, path, replace)
-        if synced:
-            _sync_folder(path.parent)
+        _sync_folder(path.parent)
         return made
     except OSError as error:
         raise StoreError(explain(path, error)) from error

@@ -30,25 +30,24 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-def end_with_parent(parent: int, number: signal.Signals = signal.SIGKILL) -> None:
-    """Let this process receive a signal when its parent has ended, since its results would be lost.
+def end_with_parent(parent: int) -> None:
+    """Let this process be killed when its parent has ended, since its results would be lost.
 
-    On Linux the kernel sends it, also where the parent is killed; elsewhere a thread looks twice a second.
+    On Linux the kernel does it, also where the parent is killed; elsewhere a thread looks twice a second.
 
     Args:
-        parent: the process that started this one; if it has ended already, the signal comes at once.
-        number: the signal.
+        parent: the process that started this one; if it has ended already, this one is killed at once.
     """
     if platform.system() == "Linux":
-        ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, int(number), 0, 0, 0)
+        ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
         if os.getppid() != parent:  # it was gone before the kernel was asked
-            os.kill(os.getpid(), number)
+            os.kill(os.getpid(), signal.SIGKILL)
         return
 
     def watch() -> None:
         while os.getppid() == parent:
             time.sleep(0.5)
-        os.kill(os.getpid(), number)
+        os.kill(os.getpid(), signal.SIGKILL)
 
     threading.Thread(target=watch, daemon=True, name="parent").start()
 

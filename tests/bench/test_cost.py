@@ -56,8 +56,7 @@ def test_every_method_is_counted(task, tmp_path):
     assert len(found) > 7
     assert [cost.unknown for cost in found.values() if cost.unknown] == []
     for cost in found.values():
-        assert cost.flops == 6 * cost.parameters * cost.tokens > 0
-        assert cost.tokens <= 5 * 4 * (12 + 6)
+        assert (cost.parameters > 0, cost.steps) == (True, 5)
     assert found["gold"].parameters == 2 * found["mle"].parameters, "its reference model is frozen"
 
 
@@ -66,7 +65,7 @@ def test_a_published_model_is_planned_without_weights_or_data():
     assert (cost.parameters, cost.steps) == (124_439_808, round(3 * 272_600 / 512))
     (cost,) = costs("writingprompts", "mle", sets=(), preset="paper")
     assert (cost.parameters, cost.steps) == (124_439_808, None), "how many blocks there are depends on the text"
-    assert "sum of 1 runs: 0 FLOP without 1 whose steps are unknown (?)" in cost_text([cost])
+    assert cost_text([cost]).splitlines()[2].endswith(" ?")
 
 
 def test_blocks_of_joined_texts_are_counted_by_the_bytes_of_the_text(tmp_path):
@@ -96,7 +95,7 @@ def test_a_head_that_counts_make_has_classes_of_running_text(tmp_path):
 
 def test_what_takes_no_step_has_weights_alone(tmp_path):
     mle, penalty = costs("text", "mle", "mle.penalty", results=str(tmp_path))
-    assert (penalty.gradients, penalty.moments, penalty.flops) == (0, 0, 0)
+    assert (penalty.gradients, penalty.moments) == (0, 0)
     assert penalty.weights == mle.weights == mle.gradients
 
 
@@ -112,9 +111,9 @@ def test_a_dry_run_states_costs_and_sums_them(bench, tmp_path):
              str(tmp_path / "results"), "--set", *SETS, "--dry-run")  # fmt: skip
     content = json.loads(bench(*words, "--json").out)["cost"]
     assert content["sum"]["cells"] == len(content["cells"]) == 2
-    assert content["sum"]["flops"] == sum(cell["flops"] for cell in content["cells"])
+    assert content["sum"]["checkpoints"] == sum(cell["checkpoint"] for cell in content["cells"]) > 0
     shown = " ".join(bench(*words).out.split())
-    assert " run parameters trained weights, gradients, moments on disk steps FLOP logicnlg · mle" in shown
+    assert " run parameters trained weights, gradients, moments on disk steps logicnlg · mle" in shown
     assert " sum of 2 runs: " in shown
 
 
