@@ -114,11 +114,10 @@ def corrected_text(verdict: Verdict) -> Iterator[str]:
             texts.append(f"{ours} against {theirs} was not run")
             continue
         counts = Counter(map(_side, parts))
-        where = (
-            f"{' and '.join(f'{side} in {n}' for side, n in counts.items())} of {len(parts)} comparisons with {theirs}"
-        )
-        if len(counts) == 1:
-            where = f"{_side(parts[0])} {theirs}"
+        where = f"{_side(parts[0])} {theirs}"
+        if len(counts) > 1:
+            sides = " and ".join(f"{side} in {n}" for side, n in counts.items())
+            where = f"{sides} of {len(parts)} comparisons with {theirs}"
         ranges = [sorted(values) for values in zip(*((part.ours, part.theirs) for part in parts), strict=True)]
         values = " against ".join(ranged([f"{value:.2f}" for value in of_side]) for of_side in ranges)
         texts.append(f"{ours} is {where} ({values})")
@@ -242,10 +241,9 @@ def abstract(papers: Sequence[Paper]) -> list[str]:
     """Return six lines: models, data, number of claims, verdicts, limits, and how to read the numbers."""
     verdicts = [verdict for paper in papers for verdict in paper.verdicts]
     found = [(paper, scale_of([part for one in paper.verdicts for part in one.parts])) for paper in papers]
-    several = len(papers) > 1
-    scales = [(f"{paper.file.name} " * several, scale) for paper, scale in found if scale is not None]
-    tested = sum(1 for verdict in verdicts if verdict.p is not None)
-    seen = sum(1 for verdict in verdicts if verdict.word == "seen here")
+    scales = [(f"{paper.file.name} " * (len(papers) > 1), scale) for paper, scale in found if scale is not None]
+    tested = sum(verdict.p is not None for verdict in verdicts)
+    seen = sum(verdict.word == "seen here" for verdict in verdicts)
     run, on = "Models: nothing is stored for these claims.", "Data: none."
     if scales:
         run = f"Models: {'; '.join(f'{name}{scale.models}' for name, scale in scales)}."
@@ -277,12 +275,11 @@ def abstract(papers: Sequence[Paper]) -> list[str]:
 def counts(papers: Sequence[Paper]) -> list[list[str]]:
     """Return the table of verdicts, with a column for each paper; every listed claim counts."""
     of_papers = [Counter[str](verdict.word for verdict in paper.verdicts) for paper in papers]
-    shared = [sum(verdict.is_shared for verdict in paper.verdicts) for paper in papers]
     numbers: dict[str, list[int]] = {}
     for word in WORDS:
         numbers[word] = [found[word] for found in of_papers]
         if word == "seen here":
-            numbers[SHARED] = shared
+            numbers[SHARED] = [sum(verdict.is_shared for verdict in paper.verdicts) for paper in papers]
     numbers["claims"] = [len(paper.verdicts) for paper in papers]
     lines = [[word, *map(str, of_word), str(sum(of_word))] for word, of_word in numbers.items()]
     return [["verdict", *(paper.file.name for paper in papers), "all"], *lines]

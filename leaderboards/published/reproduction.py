@@ -373,9 +373,6 @@ def length_of(config: Mapping[str, Any]) -> str:
     return f"{trainer.get('epochs', 0):g} epochs"
 
 
-# Tolerance -----------------------------------------------------------------------------------------------------------
-
-
 TOLERANCES = (
     (("acc@*",), 3.0, 0.0),
     (("rouge-*", "bleu*", "rep", "ngram-diversity"), 0.5, 0.0),

@@ -77,9 +77,6 @@ def _heading(line: str, row: ReproducedRow) -> str:
     return f"ours (n={', '.join(map(str, sorted({n for n, _ in found})))}{what})"
 
 
-# Notes ------------------------------------------------------------------------------------------------------------
-
-
 def notes(reproduction: Reproduction) -> list[str]:
     """Return the notes under a table: counts, reasons, deviations, and general notes."""
     counted = {ANOTHER: f"of an{ANOTHER}"}
@@ -119,9 +116,6 @@ def letters(reproduction: Reproduction) -> dict[str, str]:
     """Return the letter of each reason, in the order in which the table has them: a to z, then aa, bb, ..."""
     found = dict.fromkeys(cell.reason for row in reproduction.rows for cell in row.cells if cell.reason)
     return {reason: chr(ord("a") + place % 26) * (1 + place // 26) for place, reason in enumerate(found)}
-
-
-# Forms ------------------------------------------------------------------------------------------------------------
 
 
 def terminal(reproductions: Sequence[Reproduction]) -> str:
