@@ -24,7 +24,7 @@ from torch import Tensor
 from bench.config.resolve import find_method
 from bench.errors import UsageError
 from bench.models import METHODS
-from bench.models.backbones.backbone import Backbone, Batch, LinearHead
+from bench.models.backbones.backbone import Batch, LinearHead
 from bench.models.backbones.causal import Causal
 from bench.models.core.objective import Objective
 from bench.models.core.run_context import RunContext
@@ -61,9 +61,9 @@ class TensorModel(Causal):
     """States that were computed before, as a backbone."""
 
     def __init__(self, hidden: Tensor, weight: Tensor, bias: Tensor | None, embedding: Tensor | None) -> None:
-        Backbone.__init__(self, SimpleNamespace(), None)
-        self.states_behind, self.parts = hidden, LinearHead(weight, bias)
-        self.table = weight if embedding is None else embedding
+        head, table = LinearHead(weight, bias), SimpleNamespace(weight=weight if embedding is None else embedding)
+        super().__init__(SimpleNamespace(get_output_embeddings=lambda: head, get_input_embeddings=lambda: table), None)
+        self.states_behind, self.parts = hidden, head
 
     def hidden(self, batch: Batch) -> Tensor:
         return self.states_behind
@@ -74,19 +74,8 @@ class TensorModel(Causal):
     def linear_head(self) -> LinearHead:
         return self.parts
 
-    def embedding(self) -> Tensor:
-        return self.table
-
     def head_parameters(self) -> list[Any]:
         return [part for part in (self.parts.weight, self.parts.bias) if part is not None]
-
-    @property
-    def vocabulary_size(self) -> int:
-        return self.parts.weight.shape[0]
-
-    @property
-    def width(self) -> int:
-        return self.parts.weight.shape[1]
 
 
 def loss_of(
@@ -130,11 +119,7 @@ def loss_of(
         states, head = reference
         frozen = MLE(TensorModel(states.detach(), head.detach(), None, None))
     objective.setup_run(RunContext(reference=frozen))
-    batch: Batch = {
-        "input_ids": input_ids,
-        "labels": labels,
-        "attention_mask": attention_mask,
-    }
+    batch: Batch = {"input_ids": input_ids, "labels": labels, "attention_mask": attention_mask}
     summed = objective.train().step_loss(batch)
     return summed.total / summed.n_target_tokens.clamp(min=1)
 

@@ -92,14 +92,9 @@ def find(
     """
     if name in all_names(table):
         return Resolved(name, table[name if name in table else name.partition(".")[0]].load(), name, {})
-    if ":" in name:
-        return _plugin(name, table, kind, parents, check)
-    raise unknown(name, all_names(table), kind, also)
-
-
-def _plugin(spec: str, table: Mapping[str, Entry], kind: str, parents: Sequence[str], check: Check | None) -> Resolved:
-    """Return the plug-in `module:Name` or `file.py:Name`."""
-    value = load(spec)
+    if ":" not in name:
+        raise unknown(name, all_names(table), kind, also)
+    spec, value = name, load(name)
     if parents and not (inspect.isclass(value) and issubclass(value, tuple(map(load, parents)))):
         raise UsageError(f"'{spec}' is not a subclass of {' or '.join(parents).replace(':', '.')}")
     if check is not None:

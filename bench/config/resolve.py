@@ -135,9 +135,6 @@ class Method:
         return replace(self, parent="", reference="mle.untrained" if self.reference else "")
 
 
-METHOD_CLASSES = ("bench.models.core.objective:Objective", "bench.models.baselines:Baseline")
-
-
 def find_method(name: str) -> Method:
     """Return a method: built in (`histalign`, `histalign.released`), or a user's class.
 
@@ -145,7 +142,8 @@ def find_method(name: str) -> Method:
         UsageError: when there is none of this name, or the class is no method.
         MissingError: its module or file is not there.
     """
-    loaded = find(name, METHODS, "method", parents=METHOD_CLASSES)
+    parents = ("bench.models.core.objective:Objective", "bench.models.baselines:Baseline")
+    loaded = find(name, METHODS, "method", parents=parents)
     kind, code = loaded.value, loaded.code
     given: dict[str, Any] = {}
     if not code:
