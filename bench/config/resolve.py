@@ -364,32 +364,18 @@ def reference_of(method: Method) -> Method | None:
 
 
 def reference_config(
-    task: type[Task],
-    reference: Method,
-    config: CellConfig,
-    given: Sequence[Override],
-    decode: str | None,
+    task: type[Task], reference: Method, config: CellConfig, given: Sequence[Override], decode: str | None
 ) -> CellConfig:
-    """Resolve the run of a method's reference model.
-
-    It is the run of the reference method as it would be trained here; both have the options of the task in common.
+    """Resolve the run of the reference model of a method, as it would be trained here for the same task.
 
     Args:
-        task: the task of both.
+        task: the task of both, whose options they have in common.
         reference: the method that the reference model is trained by.
         config: the configuration of the method's run.
         given: the overrides of the run.
         decode: the value of --decode.
     """
-    resolved = cell_config(
-        task,
-        reference,
-        config.spec("backbone"),
-        config.seed,
-        config.preset,
-        given,
-        decode,
-        config.trainer.limit,
-        plugins={part: found for part, found in config.plugins.items() if part == "task"},
-    )
+    backbone, limit = config.spec("backbone"), config.trainer.limit
+    plugins = {part: found for part, found in config.plugins.items() if part == "task"}
+    resolved = cell_config(task, reference, backbone, config.seed, config.preset, given, decode, limit, plugins)
     return replace(resolved, task_options=config.task_options)

@@ -412,8 +412,7 @@ def batch_of(arguments: Mapping[str, Any], model: Any, name: str) -> Batch:
             raise UsageError("expected decoder_input_ids that are the labels moved right by one; leave them out")
     elif labels is None:
         labels = torch.full_like(ids, IGNORED)
-    batch: Batch = {"input_ids": ids, "attention_mask": mask, "labels": labels}
-    return batch
+    return {"input_ids": ids, "attention_mask": mask, "labels": labels}
 
 
 def with_labels(model: Any, attached: Attached, arguments: Mapping[str, Any]) -> Any:
