@@ -32,6 +32,7 @@ from bench.config.resolve import (
 from bench.errors import BenchError, MissingError, UsageError
 from bench.models import METHODS
 from bench.models.backbones import find_backbone, is_pretrained
+from bench.models.backbones.hub import architecture
 from bench.models.core.entry import Compatibility
 from bench.models.core.objective import Objective
 from bench.store.store import Store
@@ -247,22 +248,13 @@ class PlanBuilder:
             raise UsageError(f"trainer.batch_size={rows} of {config.task} has fewer rows than --devices {devices}")
         if method.evaluation_variant.matched and not kind.info.open_ended:
             return "is for open-ended tasks, whose texts have a diversity to match"
-        form = architecture_of(config)
         task = self.task(kind, config)
-        if kind.info.open_ended and form == "encoder-decoder":
+        if kind.info.open_ended and architecture_of(config) == "encoder-decoder":
             return f"has the backbone {config.backbone}, which reads a source; {kind.name} has none"
         embeddings = config.backbone_options.get("embeddings")
         if embeddings == "reference" and kind.reference_embeddings is Task.reference_embeddings:
             return f"has backbone.embeddings=reference, and {kind.name} has no reference embeddings"
-        fit = Compatibility(
-            architecture=form,
-            copies=bool(config.backbone_options.get("copy", False)),
-            fields=kind.info.all_fields,
-            open_ended=kind.info.open_ended,
-            target_tokens=task.target_tokens(),
-            options=config.method_options,
-        )
-        if reason := method.kind.why_not(fit) or unchoosable(method, config, task):
+        if reason := method.kind.why_not(compatibility(config, task)) or unchoosable(method, config, task):
             return reason
         return undecodable(method, config)
 
@@ -292,15 +284,21 @@ class PlanBuilder:
             self.say(line)
 
 
+def compatibility(config: CellConfig, task: Task) -> Compatibility:
+    """Return the backbone, task and options of a run, from which a method says whether it fits."""
+    return Compatibility(
+        architecture=architecture_of(config),
+        copies=bool(config.backbone_options.get("copy", False)),
+        fields=task.info.all_fields,
+        open_ended=task.info.open_ended,
+        target_tokens=task.target_tokens(),
+        options=config.method_options,
+    )
+
+
 def architecture_of(config: CellConfig) -> str:
     """Return the architecture of a run's backbone; a pretrained one states it in its configuration."""
-    path = str(config.backbone_options.get("path", ""))
-    known = str(find_backbone(config.spec("backbone")).value.architecture)
-    if known and not path:
-        return known
-    from bench.models.backbones.hub import architecture
-
-    return architecture(config.spec("backbone"), path)
+    return architecture(config.spec("backbone"), str(config.backbone_options.get("path", "")))
 
 
 # What cannot be run -------------------------------------------------------------------------------------------------

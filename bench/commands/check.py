@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from bench.base.registry import all_names, load, split_names
+from bench.base.registry import all_names, load, split_names, unknown
 from bench.cli_options import add_options, data_dir_of, set_texts
 from bench.commands.list import KINDS
-from bench.errors import UsageError, nearest
+from bench.errors import UsageError
 from bench.metrics import MetricEntry
 from bench.models import ALIASES, GROUPS, METHODS
 
@@ -35,12 +35,11 @@ def run(given: argparse.Namespace) -> int:
     from bench.config.resolve import method_names
 
     torch.set_num_threads(1)  # tensors are small
-    wanted = []
+    baselines, wanted = {name for name, entry in METHODS.items() if entry.baseline}, []
     for typed in split_names(given.names):
         kind, names = kind_of(typed), [typed]
         if kind == "methods":
-            baselines = {name for name, entry in METHODS.items() if entry.baseline} - {typed}
-            names = [name for name in method_names(names, controls=False) if name not in baselines]
+            names = [name for name in method_names(names, controls=False) if name == typed or name not in baselines]
         wanted += [(kind, name) for name in names]
     failed = False
     for kind, name in wanted:
@@ -56,7 +55,7 @@ def run(given: argparse.Namespace) -> int:
 def checks_of(kind: str, name: str, given: argparse.Namespace) -> Iterator[Result]:
     """Return the results of the checks of one plug-in, each as soon as it is there."""
     from bench import testing
-    from bench.config.config import parse_sets
+    from bench.config.config import parse_sets, section_values
     from bench.config.decoding import parse
     from bench.metrics import find_metric
     from bench.models.backbones import find_backbone
@@ -69,9 +68,7 @@ def checks_of(kind: str, name: str, given: argparse.Namespace) -> Iterator[Resul
     if kind == "tasks":
         task = find_task(name).value
         source = resolve(task.name, data_dir_of(given), task.info.folders)
-        return testing.check_task(
-            task, source, {one.name: one.value for one in parse_sets(sets) if one.section == "task"}
-        )
+        return testing.check_task(task, source, section_values(parse_sets(sets), "task", {task.name}))
     if kind == "metrics":
         return testing.check_metric(find_metric(name).value)
     if kind == "backbones":
@@ -97,14 +94,11 @@ def kind_of(name: str) -> str:
     for kind, known in names.items():
         if target in known:
             return kind
+    if ":" not in name and "/" in name:
+        return "backbones"
     if ":" not in name:
-        if "/" in name:
-            return "backbones"
-        if name.endswith(".py"):
-            raise UsageError(f"expected a class of '{name}', found the file alone; type {name}:Name")
-        near = nearest(name, [one for known in names.values() for one in known])
-        meant = f"did you mean '{near}'?" if near else "bench list has the names"
-        raise UsageError(f"no method, task, metric, backbone or decoding '{name}'; {meant}; file.py:Name works too")
+        kinds = "method, task, metric, backbone or decoding"
+        raise unknown(name, [one for known in names.values() for one in known], kinds)
     value = load(target)
     if not isinstance(value, type):
         return "metrics" if isinstance(value, MetricEntry) else "backbones"  # a function makes a backbone

@@ -23,29 +23,19 @@ from bench.base.printable import one_line
 from bench.base.seeds import seed_of, seed_torch
 from bench.cells.build import optimiser_of, training_loader
 from bench.cells.make import name_of
+from bench.cells.plan import compatibility
 from bench.config.config import parse_sets
 from bench.config.decoding import parse
 from bench.config.resolve import check_overrides, find_method, reference_of
 from bench.errors import UsageError
 from bench.generation.continuation import Continuation
 from bench.launch.processes import Rank, run_processes
-from bench.models.backbones import backbone_factory
 from bench.models.core.objective import Objective
-from bench.models.core.states import IGNORED, States, TokenSlice, slices
+from bench.models.core.states import IGNORED, TokenSlice, slices
 from bench.store.checkpoints import load_checkpoint, save_checkpoint
 from bench.tasks.encode.codec import Encoded
 from bench.tasks.logicnlg import LogicNLG
-from bench.testing.report import (
-    TOLERANCE,
-    Check,
-    Failed,
-    NotApplicable,
-    Result,
-    difference,
-    near,
-    need,
-    run_checks,
-)
+from bench.testing.report import TOLERANCE, Check, Failed, NotApplicable, Result, difference, near, need, run_checks
 from bench.testing.subject import SLICE, Subject
 from bench.training.execution import Execution
 from bench.training.training import train
@@ -56,7 +46,6 @@ SHIFTS = {"decoder-only": ((0, 5), (5, 0), (3, 4)), "encoder-decoder": ((0, 5),)
 """Padding columns on the left and right; rows of an encoder-decoder are padded on the right only."""
 OVERFIT_STEPS = 60
 """Steps after which the loss of two rows should have fallen; that of a loss p log p rises before it falls."""
-Hook = Callable[[TokenSlice], Tensor]
 
 
 # Distributions -----------------------------------------------------------------------------------------------------
@@ -64,16 +53,16 @@ Hook = Callable[[TokenSlice], Tensor]
 
 def builds(subject: Subject) -> str:
     """It fits the backbone, and its constructor accepts its options."""
-    if reason := subject.why_not():
+    if reason := subject.method.kind.why_not(compatibility(subject.config, subject.cell.task)):
         raise NotApplicable(reason)
     options = options_of(subject.method.kind)
     size = sum(parameter.numel() for parameter in subject.objective().parameters())
     return f"{size:,} parameters; options: {', '.join(options) or 'none'}"
 
 
-def hooks_of(objective: Objective, decodings: str) -> dict[str, Hook]:
+def hooks_of(objective: Objective, decodings: str) -> dict[str, Callable[[TokenSlice], Tensor]]:
     """Return the functions of an objective that give log-probabilities [n, V], by name."""
-    hooks: dict[str, Hook] = {"log_probs": objective.log_probs}
+    hooks: dict[str, Callable[[TokenSlice], Tensor]] = {"log_probs": objective.log_probs}
     for decoding in parse(decodings):
         hooks[f"decode_log_probs for {decoding.text}"] = partial(objective.decode_log_probs, decoding=decoding)
     return hooks
@@ -90,10 +79,9 @@ def sums_to_one(subject: Subject) -> str:
             log_probs = hook(tokens)
             actual = list(log_probs.shape)
             need(actual == expected, f"{name} of shape [n, V] = {expected}", actual, "give every token a column")
-            bad = bool(log_probs.isnan().any() or (log_probs == torch.inf).any())
-            need(not bad, f"{name} without NaN and +inf", "some", "look for 0 * inf, inf - inf and log(-x)")
             off = float((log_probs.double().logsumexp(1).exp() - 1).abs().max())
-            near(off, f"rows of exp({name}) that sum to 1", "normalise over the vocabulary, e.g. with log_softmax")
+            remedy = "normalise, e.g. with log_softmax, and look for 0 * inf, inf - inf and log(-x)"
+            near(off, f"rows of exp({name}) that sum to 1", remedy)
             worst = max(worst, off)
     return f"off by {worst:.0e} at most"
 
@@ -105,52 +93,44 @@ def cache(subject: Subject) -> str:
     prompts: Any = subject.codec.prompt_batch(rows)
     steps = min(len(row.target) for row in rows)
     for decoding in parse("greedy,beam=3"):
-        hooks, full = hooks_of(objective, decoding.text), [list(subject.slices(objective, [row])) for row in rows]
-        expected = {
-            name: [torch.cat([hook(tokens) for tokens in parts]) for parts in full]  # [T, V] of each row
-            for name, hook in hooks.items()
-        }
-        texts = Continuation(objective, decoding, prompts)
-        for at in range(steps):
-            for name, hook in hooks.items():
+        for name, hook in hooks_of(objective, decoding.text).items():
+            full = [torch.cat([hook(tokens) for tokens in subject.slices(objective, [row])]) for row in rows]  # [T, V]
+            texts = Continuation(objective, decoding, prompts)
+            for at in range(steps):
                 near(
-                    difference(hook(texts.rows), torch.stack([row[at] for row in expected[name]])),
+                    difference(hook(texts.rows), torch.stack([log_probs[at] for log_probs in full])),
                     f"{name} to give with a cache what it gives in a full forward pass, where later tokens are known",
                     "read only `written` and `readable`, no targets, positions or `cpu`: generation has none",
                 )
-            texts.append(torch.tensor([row.target[at] for row in rows]))
+                texts.append(torch.tensor([row.target[at] for row in rows]))
     return f"{steps} steps"
 
 
 # Losses ------------------------------------------------------------------------------------------------------------
 
 
-def certain(subject: Subject) -> str:
-    """Loss and gradients are finite in float32 where the model is certain, rightly at every other position."""
+def finite(subject: Subject) -> str:
+    """Loss and gradients are finite where the model is certain, and of rows without targets, which cost nothing."""
     objective = subject.objective(torch.float32)
     with torch.no_grad():
         for parameter in objective.head_parameters():
             parameter.mul_(30)  # most tokens then have a probability of 0 and one has 1
     states = subject.states(objective)
     targets = states.targets.clone()
-    for tokens in slices(states):
+    for tokens in slices(states):  # the model is right at every other position
         likeliest, even = objective.log_probs(tokens).detach().argmax(1), tokens.position % 2 == 0
         targets[(tokens.start + tokens.group)[even], tokens.position[even]] = likeliest[even]
     remedy = "bound (clamp_min) what is divided by, rooted or taken a logarithm of"
-    return f"loss {finite(objective, objective.loss(replace(states, targets=targets)).total, remedy):.3g}"
-
-
-def no_target(subject: Subject) -> str:
-    """Rows without targets cost nothing, and leave gradients finite: a process may have no others in a step."""
+    certain = differentiated(objective, objective.loss(replace(states, targets=targets)).total, remedy)
     objective, batch = subject.comparable(), subject.batch(subject.rows)
-    batch["labels"] = torch.full_like(batch["labels"], IGNORED)
-    total = finite(objective, objective.step_loss(batch).total, "divide by no count that may be 0")
+    batch["labels"] = torch.full_like(batch["labels"], IGNORED)  # a process may have no other rows in a step
+    total = differentiated(objective, objective.step_loss(batch).total, "divide by no count that may be 0")
     free = subject.makes_texts or total == 0  # the texts that a model makes cost something
     need(free, "a loss of 0 of rows without targets", total, "sum over targets")
-    return f"{len(subject.rows)} rows"
+    return f"loss {certain:.3g} where the model is certain"
 
 
-def finite(objective: Objective, total: Tensor, remedy: str) -> float:
+def differentiated(objective: Objective, total: Tensor, remedy: str) -> float:
     """Compute the gradients of a loss, and fail the check unless it and they are finite; return it."""
     if total.requires_grad:
         total.backward()
@@ -163,24 +143,18 @@ def finite(objective: Objective, total: Tensor, remedy: str) -> float:
 
 def padding(subject: Subject) -> str:
     """Padding and neighbours change nothing in the likelihood and in the loss of a row."""
-    objective, row = subject.objective().eval(), subject.rows[-1]
-    together = torch.zeros(len(subject.rows), dtype=torch.float64)  # [B] nats
-    for part, nll in objective.nll(subject.states(objective)):
-        together.index_add_(0, part.start + part.group, nll.detach().double())
-
-    def alone(states: States) -> Tensor:
-        return torch.cat([nll.detach() for _, nll in objective.nll(states)]).sum()
-
+    objective, last = subject.objective().eval(), subject.rows[-1]
     remedy = "mask padding (`readable`, IGNORED targets) and count positions from the first real token"
-    for one, expected in zip(subject.rows, together, strict=True):
-        gap = difference(alone(subject.states(objective, [one])), expected)
-        near(gap, "a row to have alone the likelihood it has in a batch", remedy)
-    bare = subject.comparable().step_loss(subject.batch([row])).total.detach()
+    together = objective.target_nll(subject.states(objective)).sum(1)  # [B] nats
+    for row, expected in zip(subject.rows, together, strict=True):
+        alone = objective.target_nll(subject.states(objective, [row])).sum()
+        near(difference(alone, expected), "a row to have alone the likelihood it has in a batch", remedy)
+    bare = subject.comparable().step_loss(subject.batch([last])).total.detach()
     for left, right in SHIFTS[objective.backbone.architecture]:
-        batch = subject.padded(row, left, right)
+        batch = subject.padded(last, left, right)
         where = f"with {left} padding columns on the left and {right} on the right"
-        gap = difference(alone(objective.states(batch)), together[-1])
-        near(gap, f"a row to keep its likelihood {where}", remedy)
+        alone = objective.target_nll(objective.states(batch)).sum()
+        near(difference(alone, together[-1]), f"a row to keep its likelihood {where}", remedy)
         if objective.batch_invariant:
             loss = subject.comparable().step_loss(batch).total.detach()
             near(relative(loss, bare), f"a row to keep its loss {where}", "let no term depend on padding")
@@ -199,14 +173,14 @@ def batches(subject: Subject) -> str:
     }
     for step in range(4 if subject.makes_texts else 1):  # a coin of a loss on its own texts should fall both ways
         whole = terms_of(subject, [rows], step)
-        for way in list(ways)[: 1 if step else None]:
-            found = terms_of(subject, ways[way], step)
+        for way, parts in ways.items():
+            found = terms_of(subject, parts, step)
             for term, value in whole.items():
                 part = found.get(term, torch.tensor(torch.nan))
                 expected = f"`{term}` of {len(rows)} rows {way} to be {float(value):.6g}"
                 remedy = "make it a sum over positions or rows, or say batch_invariant = False"
                 need(relative(part, value) <= TOLERANCE, expected, f"{float(part):.6g}", remedy)
-    return f"{', '.join(ways)}"
+    return ", ".join(ways)
 
 
 def terms_of(subject: Subject, parts: Sequence[Sequence[Encoded]], step: int) -> dict[str, Tensor]:
@@ -268,8 +242,7 @@ def bf16(subject: Subject) -> str:
         objective = subject.objective(torch.float32).train(not subject.draws)
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=mixed):
             states = subject.states(objective)
-            nll = torch.cat([nll for _, nll in objective.nll(states)]).double().sum()
-            values.append((nll, objective.loss(states).total))
+            values.append((objective.target_nll(states).double().sum(), objective.loss(states).total))
     shares = [relative(mixed, exact) for exact, mixed in zip(*values, strict=True)]
     for name, share in zip(("likelihood", "loss"), shares, strict=True):
         remedy = "keep sums, exponentials and differences of near numbers in float32"
@@ -308,7 +281,7 @@ class Trainee:
         seed_torch(seed_of(self.subject.seed, "step", 0, self.taken))
         self.optimizer.zero_grad()
         loss = self.objective.training_step(self.subject.batch(self.rows, self.taken), self.taken)
-        total = finite(self.objective, loss, "look for log(0), 0 * inf and division by a count that may be 0")
+        total = differentiated(self.objective, loss, "look for log(0), 0 * inf and division by a count that may be 0")
         self.objective.end_of_step(lambda tensor: tensor)
         self.optimizer.step()
         self.taken += 1
@@ -395,12 +368,10 @@ def ranks(subject: Subject) -> str:
         alone, *together = (load((scratch / name).read_bytes()) for name in ("alone", *map(str, range(WORLD))))
     for rank, shared in enumerate(together):
         for name, tensor in alone.items():
-            tolerance = TOLERANCE
-            if name == CURVE:  # it is stored with six decimals
-                tolerance = 2e-6 * max(1.0, float(tensor.abs().max()))
+            rounding = 2e-6 * max(1.0, float(tensor.abs().max()))  # the curve is stored with six decimals
             remedy = "sum counts over ranks with `reduce` in end_of_step, and rows in step_loss"
             expected = f"{name} of process {rank} to be that of one process alone"
-            near(difference(tensor, shared[name]), expected, remedy, tolerance)
+            near(difference(tensor, shared[name]), expected, remedy, rounding if name == CURVE else TOLERANCE)
     return f"{STEPS} steps of {BATCH} rows"
 
 
@@ -428,7 +399,7 @@ def trained(subject: Subject, world: int) -> bytes:
 
 DISTRIBUTION: list[Check] = [builds, sums_to_one, padding, bf16, cache]
 """Checks of every method, also of one that is never trained."""
-TRAINING: list[Check] = [certain, no_target, batches, fast_form, reload, overfit, ranks]
+TRAINING: list[Check] = [finite, batches, fast_form, reload, overfit, ranks]
 CHECKS = DISTRIBUTION + TRAINING
 
 
@@ -457,12 +428,10 @@ def check_objective(
     if method.is_baseline:
         raise UsageError(f"'{method.name}' is a baseline, which is not trained; there is nothing to check")
     chosen = [method.own_backbone] if method.own_backbone else list(dict.fromkeys(backbones))
-    for name in chosen:
-        backbone_factory(name)
     methods = [method, *filter(None, [reference_of(method)])]
     check_overrides(parse_sets(sets), [LogicNLG], methods, chosen)
     subjects = [Subject(method, name, sets=tuple(sets)) for name in chosen]
-    _ = [subject.config for subject in subjects]  # refuses a value that an option does not take
+    _ = [subject.config for subject in subjects]  # refuses unknown backbones, and values that an option does not take
     fits = False
     checks = DISTRIBUTION if method.untrained or method.only_reads else CHECKS
     checks = [check for check in checks if not (quick and check is ranks)]

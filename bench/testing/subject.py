@@ -19,8 +19,6 @@ from bench.config.config import CellConfig, Override, override, parse_sets
 from bench.config.resolve import Method, cell_config, reference_config, reference_of
 from bench.models.backbones import is_pretrained
 from bench.models.backbones.backbone import Batch
-from bench.models.backbones.hub import architecture
-from bench.models.core.entry import Compatibility
 from bench.models.core.objective import Objective
 from bench.models.core.states import IGNORED, States, TokenSlice, slices
 from bench.store.store import CellFolder
@@ -78,29 +76,16 @@ class Subject:
         small = {name: value for name, value in SMALL.items() if name != DROPOUT or name not in self.method.settings}
         return [*(override(name, value) for name, value in small.items()), *parse_sets(self.sets)]
 
-    def why_not(self) -> str | None:
-        """Return why the method does not fit the backbone, or None."""
-        options = self.config.backbone_options
-        fit = Compatibility(
-            architecture(self.backbone, str(options.get("path", ""))),
-            bool(options.get("copy", False)),
-            LogicNLG.info.all_fields,
-            target_tokens=sum(LENGTHS) / len(LENGTHS),
-            options=self.config.method_options,
-        )
-        return self.method.kind.why_not(fit)
-
     # The objective ----------------------------------------------------------------------------------------------
 
     @cached_property
     def built(self) -> tuple[Objective, Codec]:
         """The objective with its initial weights, and the codec; `objective` hands out copies."""
-        reference = reference_of(self.method)
-        if reference is None:
-            return build(self.cell)
-        config = reference_config(LogicNLG, reference, self.config, self.overrides, None)
-        model, _ = build(Cell(config, reference, self.cell.task, "", CellFolder(Path("nowhere")), {}))
-        spread(model, self.seed + 1, config.spec("backbone"))
+        reference, model = reference_of(self.method), None
+        if reference is not None:
+            config = reference_config(LogicNLG, reference, self.config, self.overrides, None)
+            model, _ = build(Cell(config, reference, self.cell.task, "", CellFolder(Path("nowhere")), {}))
+            spread(model, self.seed + 1, config.spec("backbone"))
         return build(self.cell, model)
 
     @property
@@ -149,14 +134,11 @@ class Subject:
     def rows(self) -> tuple[Encoded, ...]:
         """Rows of uneven length in source, target and exemplar, every other one with its end token."""
         task, end = self.cell.task, self.codec.tokenizer.eos_token_id
-        encoded = task.encode(
-            task.split("train").examples[: len(LENGTHS)], self.codec, exemplars=exemplars_of(self.cell)
-        )
+        examples = task.split("train").examples[: len(LENGTHS)]
+        encoded = task.encode(examples, self.codec, exemplars=exemplars_of(self.cell))
         rows = []
         for at, (row, length) in enumerate(zip(encoded, LENGTHS, strict=True)):
-            target = row.target[:length]
-            if at % 2:
-                target = (*target[:-1], end)
+            target = (*row.target[: length - 1], end) if at % 2 else row.target[:length]
             source = (*row.source[:1], *row.source[1 + at :])
             rows.append(replace(row, source=source, target=target, exemplar=row.exemplar and row.exemplar[at % 3 :]))
         return tuple(rows)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import torch
@@ -34,13 +33,10 @@ class CannotBeMade(Sound):
 
 
 class OffByAConstant(Sound):
-    """Gives every token a little more than its share; decoding is told the truth."""
+    """Gives every token a little more than its share."""
 
     def log_probs(self, tokens: TokenSlice) -> Tensor:
         return super().log_probs(tokens) + 1e-3
-
-    def decode_log_probs(self, tokens: TokenSlice, decoding: Decoding) -> Tensor:
-        return super().log_probs(tokens)
 
 
 class CutsWithoutScaling(Sound):
@@ -54,7 +50,7 @@ class CutsWithoutScaling(Sound):
 
 
 class ReadsItsTarget(Sound):
-    """Raises the token it is to predict; in generation there is none, so nothing shows there."""
+    """Raises the token it is to predict, which generation does not know."""
 
     def log_probs(self, tokens: TokenSlice) -> Tensor:
         bonus = (tokens.targets > 0).to(tokens.hidden.dtype)[:, None]
@@ -125,21 +121,6 @@ class ReachesBehindTheHead(Sound):
         return head.lse - head.at(tokens.targets) + 0.01 * logits.square().mean(1), {}
 
 
-class DropsItsLongestRow(Sound):
-    """Breaks nothing: a row longer than ten targets costs nothing."""
-
-    two_passes: ClassVar[bool] = True
-
-    def head_loss(self, tokens: TokenSlice, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
-        at_target = head.at(tokens.targets)
-        return head.lse - at_target, {}
-
-    def loss(self, states: States) -> LossSum:
-        n_targets = (states.targets != IGNORED).sum(1, keepdim=True)  # [B, 1]
-        kept = super().loss(replace(states, targets=states.targets.masked_fill(n_targets > 10, IGNORED)))
-        return LossSum(kept.total, n_targets.sum(), kept.terms)
-
-
 class CancelsInBf16(Sound):
     """Subtracts two large near numbers, one of which autocast rounds."""
 
@@ -192,15 +173,6 @@ class CountsOnOneRank(Sound):
     def end_of_step(self, reduce: Callable[[Tensor], Tensor]) -> None:
         self.seen += self.pending
         self.pending = 0.0
-
-
-class PunishesWritten(Sound):
-    """Breaks nothing: takes 1 off the logit of a token for each time that it has been written."""
-
-    def log_probs(self, tokens: TokenSlice) -> Tensor:
-        logits = self.logits(tokens)
-        is_token = (tokens.written != IGNORED).to(logits.dtype)
-        return logits.scatter_add(1, tokens.written.clamp_min(0), -is_token).log_softmax(1)
 
 
 class DrawsOnEachRank(Sound):

@@ -59,7 +59,8 @@ from bench.metrics.sums import mean
 
 def shouts_scores(rows, gold):
     counts = [(row["text"].count("!"), 1) for row in ordered(rows, gold)]
-    return [score_of_sums("shouts", mean(1), counts, "shouts|version:1", unit="count", higher_is_better=True)]
+    score = score_of_sums("shouts", mean(1), counts, "shouts|version:1", unit="count", higher_is_better=True)
+    return [score]
 
 
 shouts = Metric(f"{__name__}:shouts_scores", "exclamation marks a text", columns=("+shouts",), kind="generation")

@@ -77,21 +77,7 @@ def test_plugins_of_all_kinds_pass(files: Path) -> None:
     assert [line.partition(": ")[0] for line in printed.splitlines() if line.startswith(ALL)] == list(ALL)
 
 
-def scores_with(change: str) -> str:
-    """Return source that changes fields of the scores of `shouts`."""
-    return f"""
-import dataclasses
-right = shouts_scores
-
-
-def shouts_scores(rows, gold):
-    return [dataclasses.replace(score, {change}) for score in right(rows, gold)]
-
-
-{ENTRY}"""
-
-
-ENTRY = "shouts = Metric("
+SCORE, CHANGED = "return [score]", "return [__import__('dataclasses').replace(score, {})]"
 
 
 @pytest.mark.parametrize(
@@ -104,10 +90,10 @@ ENTRY = "shouts = Metric("
         ("shouts", "ordered(rows, gold)", "rows", "every-row", "a ValueError where a row is missing"),
         ("shouts", "higher_is_better=True", "higher_is_better=False", "columns", "the entry's direction of 'shouts'"),
         ("shouts", 'score_of_sums("shouts"', 'score_of_sums("shout"', "columns", "a column that the entry names"),
-        ("shouts", ENTRY, scores_with("value=len(rows[0]['text']), sums=None"), "every-row", "'shouts' in any order"),
-        ("shouts", ENTRY, scores_with("value=score.value + 1"), "columns", "the sums of 'shouts' to give"),
-        ("shouts", ENTRY, scores_with("value=1e999, sums=None"), "columns", "or None and a reason; got inf"),
-        ("shouts", ENTRY, scores_with("value=None, sums=None"), "columns", "or None and a reason; got None"),
+        ("shouts", SCORE, CHANGED.format("value=len(rows[0]['text']), sums=None"), "every-row", "in any order"),
+        ("shouts", SCORE, CHANGED.format("value=score.value + 1"), "columns", "the sums of 'shouts' to give"),
+        ("shouts", SCORE, CHANGED.format("value=1e999, sums=None"), "columns", "or None and a reason; got inf"),
+        ("shouts", SCORE, CHANGED.format("value=None, sums=None"), "columns", "or None and a reason; got None"),
         ("tiny", "torch.manual_seed(seed)", "torch.manual_seed(0)", "seeded", "other weights of another seed"),
         ("tiny", "seed, *, width", "seed, width", "seeded", "make options keyword-only"),
         ("soft", "return (1", "return -(1", "overfit", "look at the sign of each term"),
