@@ -13,7 +13,7 @@ from bench.decodings.searches import Beam
 from bench.errors import UsageError
 from bench.generation import continuation
 from bench.generation.generation import generate
-from bench.generation.row_cache import Growing, RowCache, SharedByBeams
+from bench.generation.row_cache import RowCache, SharedByBeams
 from bench.models.core.objective import Objective
 from bench.models.mle import MLE
 from tests import operations
@@ -219,26 +219,6 @@ def test_a_gpu_is_hardly_waited_for(kind: str, monkeypatch: pytest.MonkeyPatch) 
             run(objective, texts(4), "greedy", tokens)
         waits[tokens] = count.waits["_local_scalar_dense"] + count.waits["nonzero"]
     assert (waits[40] - waits[8]) / 32 <= 0.1
-
-
-class TestGrowing:
-    def test_equals_joining(self) -> None:
-        growing, pieces, found, places = Growing(1), [torch.randn(2, n, 3) for n in (5, 1, 1, 90, 1, 200)], None, set()
-        for at, piece in enumerate(pieces):
-            found = growing.appended(found, piece)
-            assert torch.equal(found, torch.cat(pieces[: at + 1], 1))
-        for _ in range(300):
-            found = growing.appended(found, torch.ones(2, 1, 3))
-            places.add(found.data_ptr())
-        assert len(places) <= 5, "most tokens are written behind the others, in the same memory"
-
-    def test_rows_that_were_moved(self) -> None:
-        """What the caller made of the tensor counts, not what the buffer holds."""
-        growing = Growing(1)
-        found = growing.appended(None, torch.tensor([[1], [3]]))
-        found = growing.appended(found, torch.tensor([[2], [4]]))
-        found = growing.appended(found.flip(0), torch.tensor([[5], [6]]))
-        assert found.tolist() == [[3, 4, 5], [1, 2, 6]]
 
 
 class TestRowCache:
