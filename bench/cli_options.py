@@ -23,13 +23,8 @@ TASK, METHOD = -3, -2
 
 def positive(text: str) -> int:
     """Read a whole number above zero."""
-    return whole(text, 1)
-
-
-def whole(text: str, least: int = 0) -> int:
-    """Read a whole number."""
-    if not text.isdigit() or int(text) < least:
-        raise argparse.ArgumentTypeError(f"a whole number of at least {least}, not '{text}'")
+    if not text.isdigit() or not int(text):
+        raise argparse.ArgumentTypeError(f"a whole number of at least 1, not '{text}'")
     return int(text)
 
 

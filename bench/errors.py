@@ -16,20 +16,6 @@ import difflib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-__all__ = [
-    "BenchError",
-    "BlockedError",
-    "DamagedError",
-    "DataError",
-    "MissingError",
-    "RunError",
-    "StoreError",
-    "UsageError",
-    "did_you_mean",
-    "each_once",
-    "nearest",
-]
-
 
 class BenchError(Exception):
     """Something went wrong that a user can understand; the message says what to do."""

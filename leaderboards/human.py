@@ -5,14 +5,12 @@ The table is CSV with one item a row. Two texts of one prompt are a pair, A and 
 order; `key.json` says which method wrote which text.
 
 Answers are CSV or TSV, one line for each item and rater: as Label Studio exports them (`annotator`, and a column for
-each question, in which a rating is JSON, `[{"rating": 4}]`), as Potato 2 does (`instance_id`, `user_id`, and a column
-`<question>.<label>` for each label that a rater chose), or any other file with `item`, `rater` and a column for each
-question. Both forms are those that the tools document; neither was tried with the tool itself.
+each question, in which a rating is JSON, `[{"rating": 4}]`), or any other file with `item`, `rater` and a column for
+each question. The form of Label Studio is the one that it documents; it was not tried with the tool itself.
 """
 
 from __future__ import annotations
 
-import html
 import json
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -31,8 +29,10 @@ if TYPE_CHECKING:
 KINDS = {"pairs": ("fluency", "coherence"), "ratings": ("faithfulness", "informativeness")}
 """By kind of study, the default questions about each item (HistAlign, appendix B)."""
 TIE = "tie"
+SEED = 0
+"""Of rows, their order and sides."""
 WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
-COLUMNS = {"item": ("item", "instance_id"), "rater": ("rater", "annotator", "user_id")}
+COLUMNS = {"item": ("item",), "rater": ("rater", "annotator")}
 KEY = ("study", "kind", "methods", "questions", "items")
 
 
@@ -43,10 +43,9 @@ def study(
     questions: Sequence[str] = (),
     *,
     n: int = 50,
-    seed: int = 0,
     about: Mapping[str, Any] | None = None,
 ) -> tuple[list[dict[str, str]], dict[str, Any]]:
-    """Draw rows and hide the methods; the same for the same texts and seed.
+    """Draw rows and hide the methods, the same for the same texts; each method of a pair is A in half of the items.
 
     Args:
         texts: by method and row id; two methods for `pairs`, one or more for `ratings`. Differences are from the first.
@@ -54,7 +53,6 @@ def study(
         kind: of `KINDS`.
         questions: names of the columns that answers come back in; those of the kind by default.
         n: rows to draw.
-        seed: of rows, order and sides. Each method of a pair is A as often as B, to within one.
         about: kept in the key as it is.
 
     Returns:
@@ -68,12 +66,12 @@ def study(
         raise UsageError(f"a study of pairs compares two methods, not {len(methods)}: {', '.join(methods)}")
     if len(rows) < n:
         raise UsageError(f"only {len(rows)} rows have a text of each method, and {n} are needed; lower --items")
-    rows = sorted(rows, key=lambda row: key_of([seed, "row", row]))[:n]
+    rows = sorted(rows, key=lambda row: key_of([SEED, "row", row]))[:n]
     shown = [(row, [method]) for row in rows for method in methods]
     if kind == "pairs":
-        turned = int(key_of([seed, "side"]), 16)
+        turned = int(key_of([SEED, "side"]), 16)
         shown = [(row, methods[:: 1 if (place + turned) % 2 else -1]) for place, row in enumerate(rows)]
-    shown.sort(key=lambda item: key_of([seed, "order", *item]))
+    shown.sort(key=lambda item: key_of([SEED, "order", *item]))
     name = key_of([[contexts[row], *(texts[method][row] for method in of)] for row, of in shown])[:8]
     columns = ["text"] if kind == "ratings" else ["text_A", "text_B"]
     items, secret = [], {}
@@ -83,18 +81,15 @@ def study(
         items.append({column: printable(text) for column, text in item.items()})
         secret[item["item"]] = {"row": row, "methods": of}
     key = {"study": name, "kind": kind, "methods": methods, "questions": list(questions or KINDS[kind])}
-    return items, {**key, "seed": seed, "about": dict(about or {}), "items": secret}
+    return items, {**key, "seed": SEED, "about": dict(about or {}), "items": secret}
 
 
-def write_study(
-    folder: Path, items: Sequence[Mapping[str, str]], key: Mapping[str, Any], *, as_html: bool = False
-) -> None:
+def write_study(folder: Path, items: Sequence[Mapping[str, str]], key: Mapping[str, Any]) -> None:
     """Write `items.csv` and `key.json`.
 
     Args:
         folder: where.
         items, key: of `study`.
-        as_html: texts with markup escaped and `<br>` for line ends, for tools that show texts as HTML, as Potato does.
 
     Raises:
         UsageError: the folder has the key of another study, whose answers could not be read any more.
@@ -104,8 +99,6 @@ def write_study(
     path, frame = folder / "key.json", pd.DataFrame(items)
     if path.exists() and read_key(path)["study"] != key["study"]:
         raise UsageError(f"'{path}' is of another study; name another folder with --out")
-    if as_html:
-        frame = frame.map(lambda text: html.escape(text).replace("\n", "<br>"))
     write_atomic(path, json.dumps(key, indent=1).encode(), replace=True)
     write_atomic(folder / "items.csv", frame.to_csv(index=False).encode(), replace=True)
 
@@ -152,11 +145,10 @@ def read_answers(paths: Sequence[Path], key: Mapping[str, Any]) -> pd.DataFrame:
                     raise DataError(f"{where}: expected one of the columns {', '.join(columns)}, with a text")
             if named["item"] not in key["items"]:
                 raise DataError(f"{where}: '{named['item']}' is no item of study {key['study']}")
-            for column, text in line.items():
-                question, _, choice = str(column).partition(".")
-                if question not in key["questions"] or text.strip() in ("", "False", "false"):
+            for question, text in line.items():
+                if question not in key["questions"] or not text.strip():
                     continue
-                answer = _answer(choice or text.strip(), key["kind"], where)
+                answer = _answer(text.strip(), key["kind"], where)
                 if found.setdefault((named["rater"], named["item"], question), answer) != answer:
                     raise DataError(
                         f"{where}: {named['rater']} has answered {named['item']} {question} otherwise before"

@@ -450,16 +450,8 @@ def tie_break(
     outcome = launcher_of(plan, replace(builder.arguments, keep_checkpoints="all"))(progress)
     for tuned, placed in repeated:
         found = [Tried(sets, cell, value_of(cell, NLL)) for sets, cell in placed]
-        trained = [each.cell.folder.trained() or {} for each in found]
-        if any(
-            each.value is None and record.get("status") in (None, "ok")
-            for each, record in zip(found, trained, strict=True)
-        ):
-            name = f"{tuned.task.name} · {tuned.method.trained_name}"
-            progress.warn(f"{name}: a training of its tie break has failed; the best trial is picked")
-            continue
-        tuned.tie_break = found
-        tuned.picked = best(found, higher_is_better=False) or tuned.picked
+        if picked := best(found, higher_is_better=False):  # of those that did not fail
+            tuned.tie_break, tuned.picked = found, picked
     return outcome
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench.base.registry import split_names
-from bench.cli_options import add_options, positive, say_damaged, task_name, tasks_of, whole
+from bench.cli_options import add_options, positive, say_damaged, task_name, tasks_of
 from bench.errors import MissingError, UsageError
 from bench.store.store import Store
 
@@ -28,8 +28,6 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--questions", action="append", metavar="NAMES", help="columns of answers; default fluency and coherence"
     )
     export.add_argument("--items", type=positive, default=50, metavar="N", help="rows to judge; default 50")
-    export.add_argument("--draw", type=whole, default=0, metavar="SEED", help="of rows, order and sides; default 0")
-    export.add_argument("--html", action="store_true", help="escape texts for tools that show HTML (Potato)")
     export.add_argument("--out", required=True, type=Path, metavar="DIR", help="where items.csv and key.json go")
     export.add_argument("--decode", default="", metavar="D", help="default: one that all methods have texts of")
     add_options(export, "--set", "--data-dir")
@@ -108,12 +106,12 @@ def export(given: argparse.Namespace, store: Store) -> None:
     about = {"task": task_name(given.task), "sources": sources}
     contexts = {sample.id: sample.prompt for sample in samples}
     questions = split_names(given.questions)
-    items, key = study(texts, contexts, given.kind, questions, n=given.items, seed=given.draw, about=about)
-    write_study(given.out, items, key, as_html=given.html)
+    items, key = study(texts, contexts, given.kind, questions, n=given.items, about=about)
+    write_study(given.out, items, key)
     preset, _, _, seed, decoding = next(iter(side.values())).group[1:]
     print(
         f"texts of the preset {preset}, seed {seed}, {decoding}\n"
-        f"{given.out / 'items.csv'}: {len(items)} items for Label Studio or Potato; ask for "
+        f"{given.out / 'items.csv'}: {len(items)} items for an annotation tool such as Label Studio; ask for "
         f"{', '.join(key['questions'])} (docs/commands.md)\n"
         f"{given.out / 'key.json'}: says which method wrote which text; keep it from raters and from being lost\n"
         f"then: bench human import ANSWERS.csv --key {given.out / 'key.json'}"
