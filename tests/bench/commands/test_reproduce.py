@@ -136,7 +136,7 @@ def test_a_plan_samples_the_texts_of_one_training_as_often_as_the_paper(bench, t
     assert "writingprompts · mle · gpt2 · seed 0" in ended.out
     assert "0 of 4 evaluations stored" in ended.out, "likelihoods, and three times the texts"
     assert "· seed 1 " not in ended.out
-    assert "? ?" in " ".join(ended.out.split()), "neither steps nor operations are known"
+    assert " GB ? writingprompts" in " ".join(ended.out.split()), "steps are not known"
 
 
 def test_a_plan_says_what_data_it_has(bench, tmp_path):
