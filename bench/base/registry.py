@@ -23,6 +23,9 @@ from bench.errors import MissingError, UsageError, did_you_mean
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 """A name that is also the name of a folder in a store."""
 
+LONGEST_HINT = 2000
+"""Characters of the names that a message lists where none is near."""
+
 Check = Callable[[str, Any], None]
 """Raises UsageError if a plug-in is not of a kind, given its name on the command line and the class or function."""
 
@@ -130,7 +133,10 @@ def unknown(name: str, names: Iterable[str], kind: str, also: str = "") -> Usage
         return UsageError(f"expected a class of '{name}', found the file alone; type {name}:Name")
     others = "module:Name or file.py:Name works too"
     others = f"{also} works too, and module:Name or file.py:Name" if also else others
-    return UsageError(f"no {kind} '{name}'{did_you_mean(name, names)}; {others}")
+    hint = did_you_mean(name, names)
+    if len(hint) > LONGEST_HINT:  # of all names of every kind
+        hint = "; bench list has the names"
+    return UsageError(f"no {kind} '{name}'{hint}; {others}")
 
 
 def all_names(table: Mapping[str, Entry]) -> list[str]:

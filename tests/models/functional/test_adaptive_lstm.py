@@ -11,15 +11,48 @@ import torch
 from torch import Tensor
 
 from bench.models.functional.adaptive_lstm import (
+    FORGET,
     AdaptiveWeights,
     adaptive_lstm,
     exemplar_coefficients,
+    orthogonal_columns,
 )
-from tools.benchmarks.adaptive_lstm import materialised, random_weights
 
 FOLDER = Path(__file__).parents[2] / "golden" / "adadec"
 CASES = sorted(path.stem for path in FOLDER.glob("adadec_*.json"))
 NAMES = ["inputs", "coefficients", "hidden", "cell", *AdaptiveWeights._fields]
+
+
+def materialised(
+    inputs: Tensor, coefficients: Tensor, hidden: Tensor, cell: Tensor, weights: AdaptiveWeights
+) -> tuple[Tensor, Tensor]:
+    """The same function by the matrices of every row, [B, I + D, 4D]."""
+
+    def built(u: Tensor, v: Tensor) -> Tensor:
+        parts = zip(u.chunk(4, dim=1), v, strict=True)
+        return torch.cat([(one * coefficients[:, None]) @ other for one, other in parts], dim=2)
+
+    matrices = torch.cat([built(weights.u_input, weights.v_input), built(weights.u_hidden, weights.v_hidden)], dim=1)
+    bias = coefficients @ weights.bias
+    states, cells = [], []
+    for step in inputs.unbind(1):
+        i, j, f, o = (torch.cat([step, hidden], 1)[:, None].bmm(matrices)[:, 0] + bias).chunk(4, dim=1)
+        cell = (f + FORGET).sigmoid() * cell + i.sigmoid() * j.tanh()
+        hidden = o.sigmoid() * cell.tanh()
+        states.append(hidden)
+        cells.append(cell)
+    return torch.stack(states, 1), torch.stack(cells, 1)
+
+
+def random_weights(inputs: int, width: int, rank: int) -> AdaptiveWeights:
+    """Weights as a model starts with, and a bias that is not zero."""
+    return AdaptiveWeights(
+        torch.cat([orthogonal_columns(inputs, rank) for _ in range(4)], 1),
+        torch.stack([orthogonal_columns(width, rank).mT for _ in range(4)]),
+        torch.cat([orthogonal_columns(width, rank) for _ in range(4)], 1),
+        torch.stack([orthogonal_columns(width, rank).mT for _ in range(4)]),
+        0.1 * torch.randn(rank, 4 * width),
+    )
 
 
 def tensor(values: Any) -> Tensor:
