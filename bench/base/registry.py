@@ -23,7 +23,7 @@ from bench.errors import MissingError, UsageError, did_you_mean
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 """A name that is also the name of a folder in a store."""
 
-LONGEST_HINT = 2000
+LONGEST_HINT = 1500
 """Characters of the names that a message lists where none is near."""
 
 Check = Callable[[str, Any], None]
