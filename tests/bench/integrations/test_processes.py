@@ -52,6 +52,7 @@ def worker(rank: int, kind: str, method: str, port: int, folder: str) -> None:
                    model.state_dict().items()}  # fmt: skip
     if rank == 0:
         torch.save(weights, Path(folder) / "weights.pt")
+    torch.distributed.barrier()  # a process that leaves while the other still communicates may abort
     torch.distributed.destroy_process_group()
 
 
