@@ -57,7 +57,7 @@ class Part:
         variants: further methods, such as those as the authors' code has them.
         rates: of the board `mid`: methods whose rate is picked, by the first word of their names, and the variant that
             picks it for all others.
-        judged: what else is typed of these trials: rows of the validation split, and by what a rate is picked.
+        selection: of these rates: the number of validation rows, and the column if it is not the likelihood.
     """
 
     task: str
@@ -65,7 +65,7 @@ class Part:
     sets: tuple[str, ...] = ()
     variants: str = ""
     rates: Mapping[str, str] = field(default_factory=dict)
-    judged: tuple[str, ...] = ("rows=1000",)
+    selection: tuple[str, ...] = ("rows=1000",)
 
 
 TOP_3 = ("--decode", "topk=3+max_new_tokens=64")
@@ -112,7 +112,7 @@ MID = (
         "logicnlg",
         variants=f"lead,mle.untrained,{','.join(FINE_TUNING)},trime.released,histalign.released",
         rates=CACHES | {name.partition(".")[0]: name for name in FINE_TUNING},
-        judged=("rows=300", "by=bleu-3"),
+        selection=("rows=300", "by=bleu-3"),
     ),
 )
 BOARDS = {"grid": PARTS, "mid": MID}
@@ -155,7 +155,7 @@ def refuse_samples(parts: Sequence[Part]) -> None:
 def trials(part: Part, results: str, jobs: int) -> list[str]:
     """Return what trains a method of each family of the board `mid` at every rate on the first seed."""
     methods = ("--method", ",".join(part.rates.values()), "--no-controls", "--seeds", "0")
-    return command(part, results, "mid", *methods, *RATES, *part.judged, "--jobs", str(jobs), *HOW)
+    return command(part, results, "mid", *methods, *RATES, *part.selection, "--jobs", str(jobs), *HOW)
 
 
 def picked_rates(part: Part, results: str) -> dict[str, float]:

@@ -285,7 +285,7 @@ class PlanBuilder:
 
 
 def compatibility(config: CellConfig, task: Task) -> Compatibility:
-    """Return the backbone, task and options of a run, from which a method says whether it fits."""
+    """Return the properties of a run by which a method decides whether it fits."""
     return Compatibility(
         architecture=architecture_of(config),
         copies=bool(config.backbone_options.get("copy", False)),

@@ -65,7 +65,7 @@ class Search:
         number: of learning rates of every method; 0 to tune only those in `of_method`.
         of_method: numbers of some methods, by name.
         axes: different values of settings, by `section.name`; every combination is tried in place of learning rates of
-            a method's own sequence. Options of methods are for those that have them.
+            a method's own sequence. An option of a method is tried for the methods that have it.
         steps: share of a training that a trial is; 1 for all of it.
         rows: of the validation split that a trial is scored on, at most; None for all.
         by: the column of the validation split to pick by.
@@ -94,7 +94,7 @@ class Search:
         return list(itertools.product(*texts)) if texts and is_trained else []
 
     def content(self, tried: Sequence[Tried]) -> dict[str, Any]:
-        """Return what the record says about the search of a method itself, given all combinations of the method."""
+        """Return the search for one method as plain content, given the combinations that were tried."""
         names = {text.partition("=")[0].rpartition(":")[2] for each in tried for text in each.sets}
         axes: dict[str, Any] = {name: list(values) for name, values in self.axes.items() if name in names}
         drawn = f"its own value, divided or multiplied by at most {FACTOR}, logarithmic"
@@ -141,7 +141,7 @@ def learning_rates(name: str, rate: float, number: int) -> list[float]:
 
 
 LIMITS: Mapping[str, Callable[[str], Any]] = {"steps": Fraction, "rows": int, "by": str}
-"""What may follow what is tried, and how its value is read."""
+"""Options that follow the trials, with the function that reads the value of each."""
 
 
 def read_trials(words: Sequence[str]) -> Search:
@@ -184,7 +184,9 @@ def read_trials(words: Sequence[str]) -> Search:
             f"at least 1; not '{' '.join(words)}'"
         ) from None
     if search.by != NLL and search.steps < 1:
-        raise UsageError(f"by={search.by} compares whole trainings: only by likelihood is known what ties; drop steps=")
+        raise UsageError(
+            f"by={search.by} compares whole trainings, as ties are defined by likelihood: leave steps= out"
+        )
     return search
 
 
@@ -354,7 +356,7 @@ def picked_plan(builder: PlanBuilder, done: Mapping[Name, Tuned], progress: Prog
                 if tuned.picked is not None:
                     sets = (*sets, *tuned.picked.sets)
                 elif tuned.tried:
-                    progress.warn(f"{kind.name} · {method.name}: no trial has a finite value of what is picked by")
+                    progress.warn(f"{kind.name} · {method.name}: no trial has a finite value to pick by")
                     continue
             again = builder.again(replace(builder.arguments, sets=sets))
             again.add_seeds(kind, method)
@@ -479,10 +481,9 @@ class Tried:
 
 def best(tried: Sequence[Tried], higher_is_better: bool) -> Tried | None:
     """Return the combination that is picked, the first of equal ones; None where none has a value."""
-    sign = -1 if higher_is_better else 1
-    return min(
-        (each for each in tried if each.value is not None), key=lambda each: sign * (each.value or 0), default=None
-    )
+    values = [(each.value, each) for each in tried if each.value is not None]
+    choose = max if higher_is_better else min
+    return choose(values, key=lambda pair: pair[0])[1] if values else None
 
 
 def value_of(cell: Cell, column: str) -> float | None:
