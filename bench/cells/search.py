@@ -81,8 +81,7 @@ class Search:
     def combinations(self, method: Method, config: CellConfig) -> list[tuple[str, ...]]:
         """Return the combinations to try, as typed after --set; none for weights that are only read."""
         name, axes = method.trained_name, dict(self.axes)
-        number = self.of_method.get(name, self.number)
-        if number:
+        if number := self.of_method.get(name, self.number):
             axes["optim.lr"] = learning_rates(name, config.trainer.lr, number)
         known = {f"method.{option}" for option in options_of(method.kind)}
         texts = [
@@ -426,9 +425,7 @@ def tied(losses: Sequence[float | None]) -> list[int]:
             places.setdefault(loss, place)
     order = sorted(places)
     near = [places[loss] for loss in order if loss - order[0] < TIE][:MOST_TIED]
-    if len(near) < 2:
-        return []
-    return sorted(near)
+    return sorted(near) if len(near) > 1 else []
 
 
 def tie_break(

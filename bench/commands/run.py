@@ -125,7 +125,11 @@ def run(given: argparse.Namespace) -> int:
     from bench.launch.jobs import launcher_of
 
     arguments, group = collect(given), current_group()
-    refuse_options(given, arguments)
+    if given.trials and arguments.keep_checkpoints != "all":
+        raise UsageError(
+            "--keep-checkpoints does not go with --trials, which needs the checkpoints of all that was tried to pick "
+            "from; leave it out, and delete model-*.safetensors of runs afterwards"
+        )
     if group is not None and (arguments.devices > 1 or arguments.jobs not in (1, AUTO)):
         raise UsageError("torchrun has started the processes: leave --devices and --jobs out")
     if group is not None and group.rank:
@@ -138,23 +142,6 @@ def run(given: argparse.Namespace) -> int:
             return 0
         outcome = launcher_of(plan, arguments)(progress)
     return ended(plan, outcome, arguments, given.json)
-
-
-def refuse_options(given: argparse.Namespace, arguments: RunArguments) -> None:
-    """Refuse options that do not go together.
-
-    Args:
-        given: what was typed.
-        arguments: made of it.
-
-    Raises:
-        UsageError: naming them.
-    """
-    if given.trials and arguments.keep_checkpoints != "all":
-        raise UsageError(
-            "--keep-checkpoints does not go with --trials, which needs the checkpoints of all that was tried to pick "
-            "from; leave it out, and delete model-*.safetensors of runs afterwards"
-        )
 
 
 def planned(given: argparse.Namespace, arguments: RunArguments, progress: Progress) -> Plan:
