@@ -46,6 +46,9 @@ EXPECTED = {
 """What was expected, by the first word of the type of pydantic's error."""
 
 
+WORDS = {types.NoneType: "none", bool: "true or false", int: "a whole number", float: "a number", str: "text"}
+
+
 @dataclass(frozen=True)
 class Range:
     """The numbers that an option may be, in its annotation: `weight: Annotated[float, Range(0)]`.
@@ -105,11 +108,49 @@ def options_of(make: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
     {'width': (<class 'int'>, 8)}
     """
     function = inspect.unwrap(make.__init__ if inspect.isclass(make) else make)
+    # A dataclass may inherit fields, whose annotations name what other modules import.
+    hints = typing.get_type_hints(make, include_extras=True) if is_dataclass(make) else {}
     options = {}
     for name, parameter in inspect.signature(function).parameters.items():
-        if parameter.kind is parameter.KEYWORD_ONLY or (is_dataclass(make) and name != "self"):
+        if name in hints:
+            options[name] = (hints[name], parameter.default)
+        elif parameter.kind is parameter.KEYWORD_ONLY:
             options[name] = (_annotation(parameter, function), parameter.default)
     return options
+
+
+def words_of(annotation: Any) -> str:
+    """Return which values an option takes, in words.
+
+    >>> words_of(Annotated[float, Range(0, 1)]), words_of(Literal["a", "b"]), words_of(int | None)
+    ('a number at least 0 and at most 1', 'a or b', 'a whole number or none')
+    """
+    origin, inside = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is Annotated:
+        ranges = [str(rule) for rule in inside[1:] if isinstance(rule, Range)]
+        return " ".join([words_of(inside[0]), *ranges])
+    if origin is Literal:
+        return " or ".join(map(str, inside))
+    if origin in UNIONS:
+        return " or ".join(map(words_of, inside))
+    if origin in SEQUENCES:
+        return f"several with commas: {words_of(inside[0])}"
+    return WORDS[annotation]
+
+
+def default_text(default: Any) -> str:
+    """Return a default as it is typed; `required` without one.
+
+    >>> default_text(None), default_text(0.5), default_text(""), default_text((1, 2))
+    ('none', '0.5', 'empty', '1,2')
+    """
+    if default is inspect.Parameter.empty:
+        return "required"
+    if isinstance(default, (list, tuple)):
+        return ",".join(map(str, default))
+    if isinstance(default, bool) or default is None:
+        return str(default).lower()
+    return str(default) or "empty"
 
 
 def _annotation(parameter: inspect.Parameter, function: Any) -> Any:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from bench.base.network import is_commit
+from bench.base.options import default_text, words_of
 from bench.base.printable import one_line
 from bench.base.registry import Entry, split_names
 from bench.base.registry import expand as expand_names
@@ -36,8 +37,8 @@ KINDS: dict[str, Mapping[str, Entry]] = {
 }
 DIRECTIONS = {"+": "higher is better", "-": "lower is better", "=": "neither is better"}
 """The meaning of the first character of a metric's column pattern."""
-SHARED = Decoding.settings()
-"""Settings that every decoding has."""
+SHARED = Decoding.options()
+"""Options that every decoding has."""
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -87,7 +88,7 @@ def listing(kind: str, as_json: bool) -> str:
                 )
         if title == "decodings":
             lines.append("  each takes too:")
-            lines += [f"    +{name}={setting.default_text}: {setting.words}" for name, setting in SHARED.items()]
+            lines += [f"    {line}" for line in option_lines(Decoding)]
     return "\n".join(lines)
 
 
@@ -107,8 +108,11 @@ def content(name: str, entry: Entry) -> dict[str, Any]:
         if not is_commit(revision):
             about |= {"revision": "unpinned", "branch": revision or "main"}
     if entry in DECODINGS.values():
-        about["settings"] = {option: setting.as_dict() for option, setting in entry.load().settings().items()}
-        about["typed"] = list(setting_lines(entry.load()))
+        about["options"] = {
+            option: {"expected": words_of(annotation), "default": default_text(default)}
+            for option, (annotation, default) in entry.load().options().items()
+        }
+        about["typed"] = list(option_lines(entry.load(), SHARED))
     if isinstance(entry, MetricEntry):
         about["needs"] = describe(entry.requires)
         about["columns"] = {each: SIGNS[pattern[0]] for pattern in entry.columns for each in expand(pattern[1:])}
@@ -131,13 +135,13 @@ def detail_lines(about: Mapping[str, Any]) -> Iterator[str]:
     yield from about.get("typed", ())
 
 
-def setting_lines(kind: type[Decoding]) -> Iterator[str]:
-    """Yield the settings of a decoding as they are typed, its value with an example, without those of all decodings."""
-    for name, setting in kind.settings().items():
-        if setting.value:
-            yield f"{setting.example}: {name}, {setting.words}"
-        elif name not in SHARED:
-            yield f"+{name}={setting.default_text}: {setting.words}"
+def option_lines(kind: type[Decoding], left_out: Collection[str] = ()) -> Iterator[str]:
+    """Yield the options of a decoding as they are typed, without those that are left out."""
+    for name, (annotation, default) in kind.options().items():
+        if name == kind.main_option:
+            yield f"{kind.name}={name}: {words_of(annotation)}"
+        elif name not in left_out:
+            yield f"+{name}={default_text(default)}: {words_of(annotation)}"
 
 
 def hub_of(name: str, entry: Entry) -> tuple[str, str]:

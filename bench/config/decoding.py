@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from bench.base.options import read_options, words_of
 from bench.base.registry import find
 from bench.decodings import DECODINGS
 from bench.decodings.core.decoding import DISTRIBUTIONS, Decoding, Distribution, Own
-from bench.decodings.core.settings import REQUIRED
 from bench.errors import UsageError, did_you_mean
 
 SIGNS = ",+=:"
@@ -49,30 +49,24 @@ def _decoding(text: str) -> Decoding:
     target, sign, value = (part.strip() for part in head.partition("="))
     distribution, target = _split(target)
     kind, plugin = _found(target)
-    settings = kind.settings()
-    own_value = next((name for name, setting in settings.items() if setting.value), "")  # of `topk=3`, k
-    given: dict[str, Any] = {}
-    if sign and not own_value:
+    main, given = kind.main_option, dict[str, Any]()
+    if sign and not main:
         raise UsageError(f"{kind.name} takes no value")
-    if sign:
-        given[own_value] = settings[own_value].checked(own_value, value)
-    names = [name for name in settings if name != own_value]
+    if main and not value:
+        words = words_of(kind.options()[main][0])
+        raise UsageError(f"{kind.name} needs a value: type {kind.name}={main}, where {main} is {words}")
+    if main:
+        given[main] = value
+    names = [name for name in kind.options() if name != main]
     for option in options:
         name, sign, value = (part.strip() for part in option.partition("="))
         if name not in names:
             raise UsageError(f"there is no option of {kind.name} decoding '{name}'{did_you_mean(name, names)}")
         if name in given:
             raise UsageError(f"{name} is given twice in '{text}'")
-        if settings[name].kind is bool and not sign:
-            value = "true"
-        given[name] = settings[name].checked(name, value)
-    for name, setting in settings.items():
-        if setting.default is REQUIRED and name not in given:
-            if setting.value:
-                example = setting.example or f"{kind.name}={name}"
-                raise UsageError(f"{kind.name} needs a value, for example {example}")
-            raise UsageError(f"{kind.name} needs {name}, {setting.words}: add +{name}=...")
-    return kind(distribution=distribution, own=plugin, **given)
+        given[name] = value if sign else "true"
+    given |= {"distribution": distribution, "own": plugin}
+    return kind(**read_options(kind, given, f"decoding '{kind.name}'"))
 
 
 def _split(target: str) -> tuple[Distribution, str]:

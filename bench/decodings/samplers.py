@@ -11,10 +11,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
+from bench.base.options import Range
 from bench.decodings.core.sampler import Sampler
-from bench.decodings.core.settings import number, whole
 from bench.errors import UsageError
 
 if TYPE_CHECKING:  # `bench list` reads this file, without torch
@@ -52,9 +52,10 @@ class TopK(Sampler):
     """
 
     name: ClassVar[str] = "topk"
+    main_option: ClassVar[str] = "k"
     paper: ClassVar[str] = "Fan et al. 2018"
 
-    k: int = whole(least=1, value=True, example="topk=3")
+    k: Annotated[int, Range(1)]
 
     def kept(self, scores: Tensor) -> Tensor:
         """Every token that is not below the k-th, [B, V]."""
@@ -77,9 +78,10 @@ class Nucleus(Sampler):
     """
 
     name: ClassVar[str] = "nucleus"
+    main_option: ClassVar[str] = "p"
     paper: ClassVar[str] = "Holtzman et al. 2020"
 
-    p: float = number(above=0, below=1, value=True, example="nucleus=0.95")
+    p: Annotated[float, Range(above=0, below=1)]
 
     def kept(self, scores: Tensor) -> Tensor:
         """As many tokens as the library's own routine keeps, [B, V]; ties by id."""
@@ -114,9 +116,10 @@ class MinP(Sampler):
     """
 
     name: ClassVar[str] = "min_p"
+    main_option: ClassVar[str] = "p"
     paper: ClassVar[str] = "Nguyen et al. 2024"
 
-    p: float = number(above=0, most=1, value=True, example="min_p=0.1")
+    p: Annotated[float, Range(above=0, most=1)]
 
     def kept(self, scores: Tensor) -> Tensor:
         """Every token with p(x) >= p max p, [B, V]."""
@@ -135,9 +138,10 @@ class Typical(Sampler):
     """
 
     name: ClassVar[str] = "typical"
+    main_option: ClassVar[str] = "tau"
     paper: ClassVar[str] = "Meister et al. 2023"
 
-    tau: float = number(above=0, below=1, value=True, example="typical=0.95")
+    tau: Annotated[float, Range(above=0, below=1)]
 
     def kept(self, scores: Tensor) -> Tensor:
         """The typical set, [B, V]."""

@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
+from bench.base.options import OMIT_IF_DEFAULT, Range, Share
 from bench.decodings.core.decoding import Decoding, Texts
-from bench.decodings.core.settings import flag, number, whole
 from bench.errors import UsageError
 
 if TYPE_CHECKING:  # `bench list` reads this file, without torch
@@ -64,13 +64,14 @@ class Beam(Decoding):
     """
 
     name: ClassVar[str] = "beam"
+    main_option: ClassVar[str] = "beams"
     paper: ClassVar[str] = "Wu et al. 2016"
 
-    beams: int = whole(least=2, value=True, example="beam=4")
-    length_penalty: float = number(1.0)
-    gnmt: float | None = number(None, only_when_set=True)
-    unrepeated_ngram: int = whole(0, least=0, place=2, only_when_set=True)
-    early_stopping: bool = flag(place=2)
+    beams: Annotated[int, Range(2)]
+    length_penalty: float = 1.0
+    gnmt: Annotated[float | None, OMIT_IF_DEFAULT] = None
+    unrepeated_ngram: Annotated[int, Range(0), OMIT_IF_DEFAULT] = 0
+    early_stopping: bool = False
 
     def check(self) -> None:
         """Refuse two length penalties."""
@@ -192,11 +193,12 @@ class ContrastiveSearch(Decoding):
     """
 
     name: ClassVar[str] = "contrastive_search"
+    main_option: ClassVar[str] = "k"
     paper: ClassVar[str] = "Su et al. 2022"
     looks_ahead: ClassVar[bool] = True
 
-    k: int = whole(least=1, value=True, example="contrastive_search=5")
-    alpha: float = number(0.6, least=0, most=1)
+    k: Annotated[int, Range(1)]
+    alpha: Share = 0.6
 
     def write(self, texts: Texts, limit: int) -> list[list[int]]:
         """Try k tokens at each step and go on with one."""

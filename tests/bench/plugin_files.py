@@ -106,9 +106,10 @@ DECODING = '''
 """Top-a: draw among tokens that are likely enough beside the largest."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
+from bench.base.options import Range
 from bench.decodings.core.sampler import Sampler
-from bench.decodings.core.settings import number
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,7 +117,8 @@ class TopA(Sampler):
     """Keep tokens with at least a times the square of the largest probability."""
 
     name = "top_a"
-    a: float = number(above=0, most=1, value=True)
+    main_option = "a"
+    a: Annotated[float, Range(above=0, most=1)]
 
     def kept(self, scores):
         probs = scores.softmax(1)

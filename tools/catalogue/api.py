@@ -37,7 +37,6 @@ PUBLIC = (
     "bench.metrics.torch",
     "bench.decodings.core.decoding",
     "bench.decodings.core.sampler",
-    "bench.decodings.core.settings",
     "bench.base.registry",
     "bench.base.options",
     "bench.testing",

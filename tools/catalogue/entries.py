@@ -8,11 +8,11 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from bench.base.options import words_of
 from bench.base.registry import load
 from bench.decodings import DECODINGS
 from bench.decodings.core.decoding import Decoding
 from bench.decodings.core.sampler import Sampler
-from bench.decodings.core.settings import REQUIRED
 from bench.leaderboards.published.papers import papers
 from bench.leaderboards.render.text_table import markdown_table
 from bench.metrics import METRICS, MetricEntry
@@ -22,7 +22,7 @@ from bench.models import METHODS, MethodEntry
 from bench.models.backbones import BACKBONES
 from bench.tasks import TASKS, TaskEntry
 from tools.catalogue.docstrings import Docstring, cell, code, prose, read_docstring, sentence
-from tools.catalogue.options import option_table
+from tools.catalogue.options import default_of, option_table
 
 FOLDER = "docs/catalogue"
 GROUPS = {"papers": "Methods of the papers", "modern": "Other objectives"}
@@ -243,25 +243,24 @@ def backbone_page() -> Iterator[str]:
 
 def decoding_page() -> Iterator[str]:
     """Yield the page of all decodings."""
-    yield from ["# Decodings", "", "`--decode` takes several with commas between them, settings behind `+`.", ""]
+    yield from ["# Decodings", "", "`--decode` takes several with commas between them, and options after `+`.", ""]
     rows = [[code(name), cell(prose(one.summary)), cell(prose(one.paper))] for name, one in DECODINGS.items()]
     yield from markdown_table(["decoding", "what it is", "source"], rows)
     for name, entry in DECODINGS.items():
         kind = entry.load()
-        yield from ["", f"## {name}", "", *text_of(read_docstring(kind.__doc__)), *setting_table(kind, Decoding)]
-    yield from ["", "## Settings of every decoding", "", *setting_table(Decoding)]
+        yield from ["", f"## {name}", "", *text_of(read_docstring(kind.__doc__)), *decoding_options(kind, Decoding)]
+    yield from ["", "## Options of every decoding", "", *decoding_options(Decoding)]
 
 
-def setting_table(kind: type[Any], without: type[Any] | None = None) -> list[str]:
-    """Return a table of the settings of a decoding but those of another class."""
+def decoding_options(kind: type[Decoding], without: type[Decoding] | None = None) -> list[str]:
+    """Return a table of the options of a decoding but those of another class."""
     meanings = {**read_docstring(Sampler.__doc__).arguments, **read_docstring(kind.__doc__).arguments}
-    left_out = without.settings() if without else {}
+    left_out = without.options() if without else {}
     rows = []
-    for name, setting in kind.settings().items():
+    for name, (annotation, default) in kind.options().items():
         if name not in left_out:
-            shown = setting.example if setting.value else f"+{name}="
-            default = "required" if setting.default is REQUIRED else code(setting.default_text)
-            rows.append([code(shown), setting.words, default, cell(meanings.get(name, ""))])
+            typed = f"{kind.name}={name}" if name == kind.main_option else f"+{name}="
+            rows.append([code(typed), words_of(annotation), default_of(default), cell(meanings.get(name, ""))])
     if not rows:
         return []
     return markdown_table(["typed", "values", "default", "what it is"], rows)

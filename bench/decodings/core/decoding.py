@@ -1,6 +1,6 @@
 """Decoding: the base of every way to turn next-token distributions into text.
 
-A decoding is a frozen dataclass. Its fields are its settings, and what it does with a distribution is one method:
+A decoding is a frozen dataclass. Its fields are its options, and what it does with a distribution is one method:
 
 - a sampler says which tokens may be drawn (`bench.decodings.core.sampler`);
 - a decoding with a loop of its own chooses the tokens itself (`write`);
@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, get_args
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol, get_args
 
-from bench.decodings.core.settings import Setting, number, settings_of, whole
+from bench.base.options import OMIT_IF_DEFAULT, Positive, Range, check_fields, omit_defaults, options_of
 from bench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -29,7 +30,11 @@ CLASS_CUTS = {
     "decoupled": "eq. 7 cuts within one class",
     "f2_released": "the released code cuts over the classes that it draws",
 }
-"""Distributions that draw a class of tokens first, and why some settings do not go with them."""
+"""Distributions that draw a class of tokens first, and why some options do not go with them."""
+NOT_TYPED = ("distribution", "own")
+"""Fields that are no options: they come from what is typed before the name."""
+LAST = ("no_repeat_ngram", "unrepeated_ngram", "early_stopping", "repetition_penalty", "max_new_tokens")
+"""Options that a text has behind all others, in this order, which stored names have."""
 
 
 class Texts(Protocol):
@@ -87,7 +92,7 @@ class Own:
 
 @dataclass(frozen=True, kw_only=True)
 class Decoding:
-    """One way to write texts, with its settings.
+    """One way to write texts, with its options.
 
     Args:
         no_repeat_ngram: n-grams of this size never repeat; 0 is off. On decoder-only models the prompt counts too.
@@ -105,21 +110,19 @@ class Decoding:
     """
 
     name: ClassVar[str]  # what a user types
+    main_option: ClassVar[str] = ""  # the option whose value follows the name: k in `topk=3`
     paper: ClassVar[str] = ""
     samples: ClassVar[bool] = False  # whether tokens are drawn at random, so that seeds are needed
     looks_ahead: ClassVar[bool] = False  # whether the model reads the last token too
 
-    no_repeat_ngram: int = whole(0, least=0, place=1)
-    repetition_penalty: float = number(1.0, above=0, place=3, only_when_set=True)
-    max_new_tokens: int | None = whole(None, least=1, place=4)
+    no_repeat_ngram: Annotated[int, Range(0)] = 0
+    repetition_penalty: Annotated[float, Range(above=0), OMIT_IF_DEFAULT] = 1.0
+    max_new_tokens: Positive | None = None
     distribution: Distribution = "model"
     own: Own | None = None
 
     def __post_init__(self) -> None:
-        for name, setting in self.settings().items():
-            object.__setattr__(self, name, setting.checked(name, getattr(self, name)))
-        if self.distribution not in DISTRIBUTIONS:
-            raise UsageError(f"no distribution '{self.distribution}'; there are: {', '.join(DISTRIBUTIONS)}")
+        check_fields(self, f"decoding '{self.name}'")
         if self.distribution in CLASS_CUTS:
             self._check_classes()
         self.check()
@@ -136,8 +139,8 @@ class Decoding:
                 f"decoupled decoding is not for {self.name}: eq. 7 cuts within a class (greedy, beam, topk, nucleus)"
             )
         for name in ("temperature", "no_repeat_ngram", "repetition_penalty"):
-            setting = self.settings().get(name)
-            if setting is not None and getattr(self, name) != setting.default:
+            _, default = self.options().get(name, (None, None))
+            if getattr(self, name, default) != default:
                 raise UsageError(
                     f"{name} cannot be combined with {self.distribution} decoding: {CLASS_CUTS[self.distribution]}"
                 )
@@ -145,7 +148,7 @@ class Decoding:
     # Hooks ------------------------------------------------------------------------------------------------------
 
     def check(self) -> None:
-        """Refuse settings that contradict each other."""
+        """Refuse options that contradict each other."""
 
     def class_cut(self) -> Mapping[str, Any] | None:
         """Return how tokens are cut within a class, for `decoupled_log_probs`; None where that means nothing."""
@@ -161,9 +164,12 @@ class Decoding:
     # Texts and keys ---------------------------------------------------------------------------------------------
 
     @classmethod
-    def settings(cls) -> Mapping[str, Setting]:
-        """Return the settings by name, in the order they are written."""
-        return settings_of(cls)
+    @cache
+    def options(cls) -> Mapping[str, tuple[Any, Any]]:
+        """Return annotation and default of each option, in the order they are typed, as `options_of` does."""
+        options = {name: option for name, option in options_of(cls).items() if name not in NOT_TYPED}
+        ordered = sorted(options, key=lambda name: (name != cls.main_option, name in LAST and 1 + LAST.index(name)))
+        return {name: options[name] for name in ordered}
 
     @property
     def text(self) -> str:
@@ -178,27 +184,22 @@ class Decoding:
         return self._text(self.own.spec)
 
     def _text(self, name: str) -> str:
-        """Return a name with its value and the settings that differ from their defaults."""
+        """Return a name with its value and the options that differ from their defaults."""
         text = name
         if self.distribution != "model":
             text = f"{self.distribution}:{text}"
-        for option, setting in self.settings().items():
+        for option, (_, default) in self.options().items():
             given = getattr(self, option)
-            if setting.value:
+            if option == self.main_option:
                 text += f"={given}"
-            elif given != setting.default:
-                text += f"+{option}"
-                if setting.kind is not bool:
-                    text += f"={given}"
+            elif given != default:
+                text += f"+{option}" if given is True else f"+{option}={given}"
         return text
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the settings that matter, for keys: equal content means equal texts from equal models."""
-        content: dict[str, Any] = {"mode": self.name}
-        for name, setting in self.settings().items():
-            value = getattr(self, name)
-            if value != setting.default or not setting.only_when_set:
-                content[name] = value
+        """Return the options that matter, for keys: equal content means equal texts from equal models."""
+        options = {name: getattr(self, name) for name in self.options()}
+        content: dict[str, Any] = {"mode": self.name, **omit_defaults(type(self), options)}
         content["distribution"] = self.distribution
         if self.own is not None:
             content["code"] = {"class": self.own.target, "source_sha256": self.own.source_sha256}

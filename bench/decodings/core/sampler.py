@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
+from bench.base.options import Range
 from bench.decodings.core.decoding import Decoding
-from bench.decodings.core.settings import number
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -30,7 +30,7 @@ class Sampler(Decoding):
 
     samples: ClassVar[bool] = True
 
-    temperature: float = number(1.0, above=0)
+    temperature: Annotated[float, Range(above=0)] = 1.0
 
     def kept(self, scores: Tensor) -> Tensor:
         """Return which tokens may be drawn, [B, V] bool, at least one of each row.

@@ -51,16 +51,16 @@ def test_keys_have_every_setting_that_was_there_when_rows_were_first_stored() ->
     later = {"repetition_penalty", "gnmt", "unrepeated_ngram"}
     for text in EVERY:
         decoding = parse(text)[0]
-        missing = set(decoding.settings()) - set(decoding.as_dict())
+        missing = set(decoding.options()) - set(decoding.as_dict())
         assert missing <= later
-        assert {name for name in missing if getattr(decoding, name) != decoding.settings()[name].default} == set()
+        assert {name for name in missing if getattr(decoding, name) != decoding.options()[name][1]} == set()
 
 
 def test_the_table_loads_nothing_heavy() -> None:
-    """`bench list` reads settings and defaults of every class."""
+    """`bench list` reads options and defaults of every class."""
     code = (
         "import sys, bench.config.decoding; from bench.decodings import DECODINGS\n"
-        "print([entry.load().settings() and 0 for entry in DECODINGS.values()])\n"
+        "print([entry.load().options() and 0 for entry in DECODINGS.values()])\n"
         "print([m for m in ('torch', 'transformers', 'numpy') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

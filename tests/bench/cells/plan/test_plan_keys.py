@@ -134,12 +134,12 @@ def test_each_setting_of_a_decoding_counts_and_its_spelling_does_not():
 TOP_A = """
 from dataclasses import dataclass
 from bench.decodings.core.sampler import Sampler
-from bench.decodings.core.settings import number
 
 @dataclass(frozen=True, kw_only=True)
 class TopA(Sampler):
     name = "top_a"
-    a: float = number(above=0, value=True)
+    main_option = "a"
+    a: float
 
     def kept(self, scores):
         return scores >= scores.amax(1, keepdim=True) - self.a
