@@ -99,6 +99,16 @@ class Value:
         return None if self.conflict or not self.by_seed else statistics.fmean(self.by_seed.values())
 
     @property
+    def text(self) -> str:
+        """The mean as it is shown; a conflict is never a number."""
+        return "conflict" if self.conflict else number(self.mean) or "n/a"
+
+    @property
+    def interval(self) -> str:
+        """Half the width of the interval as it is shown, or nothing."""
+        return "" if self.mean is None else number(self.half)
+
+    @property
     def missing_reason(self) -> str:
         """Why the metric has no value, or nothing."""
         return "" if self.by_seed else self.reason or "undefined"
@@ -193,6 +203,15 @@ class TableRow:
         return max((value.n for value in self.values.values()), default=0)
 
     @property
+    def seeds_text(self) -> str:
+        """The number of seeds as it is shown, with those whose training diverged."""
+        return f"{self.n} (div {self.diverged}/{len(self.seeds)})" if self.diverged else str(self.n)
+
+    def fewer(self, value: Value) -> str:
+        """Return the number of seeds of a value that has fewer than its row, as it is shown, or nothing."""
+        return f"n={value.n}" if value.mean is not None and value.n < self.n else ""
+
+    @property
     def sampling_note(self) -> str:
         """What the numbers of sampled texts are means over, if the texts of a training were sampled more than once."""
         sampled = [numbers for value in self.values.values() for numbers in value.by_sampling_seed.values()]
@@ -221,6 +240,25 @@ class TableRow:
         """Method, settings and marks, for people."""
         settings = f" ({self.settings})" if self.settings else ""
         return f"{self.method}{settings}" + (f" [{', '.join(self.marks)}]" if self.marks else "")
+
+
+# Numbers as texts -----------------------------------------------------------------------------------------------------
+
+
+def number(value: float | None) -> str:
+    """Return a number as shown: two decimals, large whole ones without."""
+    if value is None:
+        return ""
+    return f"{value:.0f}" if float(value).is_integer() and abs(value) > 100 else f"{value:.2f}"
+
+
+def signed(value: float) -> str:
+    """Return a difference as shown.
+
+    >>> signed(1.5), signed(-0.25)
+    ('+1.50', '−0.25')
+    """
+    return f"−{number(-value)}" if value < 0 else f"+{number(value)}"
 
 
 # Names of rows --------------------------------------------------------------------------------------------------------

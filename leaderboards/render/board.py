@@ -10,8 +10,7 @@ from typing import Any
 from bench.leaderboards.leaderboards import Leaderboards
 from bench.leaderboards.published.papers import Published
 from bench.leaderboards.render.footnotes import footnotes, legend
-from bench.leaderboards.render.text_table import number, signed
-from bench.leaderboards.row import TableRow, Value
+from bench.leaderboards.row import TableRow, Value, number, signed
 from bench.leaderboards.statistics.constants import MIN_SEEDS
 from bench.leaderboards.table import Table, metric_name, table_ids, task_title
 
@@ -20,8 +19,13 @@ HUMAN = "human"
 """The method id of what people wrote; a second tokenizer's is `human-2`."""
 HUMAN_LABEL = "human (the true continuations)"
 OF_TABLE = ("title", "task", "split", "preset", "watermark")
-OF_ROW = ("method", "settings", "backbone", "decoding", "diverged", "untuned", "tried", "picked", "marks", "parameters")
-OF_VALUE = ("mean", "signature", "conflict", "half", "p", "p_items", "differs", "difference", "low", "high")
+OF_ROW = (
+    "method", "settings", "label", "backbone", "decoding", "diverged", "seeds_text", "untuned", "tried", "picked",
+    "marks", "parameters",
+)  # fmt: skip
+OF_VALUE = (
+    "text", "interval", "mean", "signature", "conflict", "half", "p", "p_items", "differs", "difference", "low", "high",
+)  # fmt: skip
 OF_PAPER = ("paper", "table", "name", "method", "backbone", "note")
 """Names of `Table`, `TableRow`, `Value` and `Published` that the content has, too."""
 
@@ -99,28 +103,20 @@ def _row(table: Table, row: TableRow, columns: Sequence[str], ids: set[str]) -> 
     return {
         "id": row.id,
         **_fields(row, OF_ROW),
-        "label": row.label,
         "seeds": sorted(row.seeds),
         "n_seeds": row.n,
-        "seeds_text": f"{row.n} (div {row.diverged}/{len(row.seeds)})" if row.diverged else str(row.n),
         "controls": list(row.controls),
         "remark": "; ".join(filter(None, [row.remark, row.sampling_note])),
         "cells": sorted(row.keys),
         "folder": f"{table.task}/{row.config['method']}" if row.config else "",  # people have none
-        "values": {column: _value(row.values[column], row.n, ids) for column in columns if column in row.values},
+        "values": {column: _value(row, row.values[column], ids) for column in columns if column in row.values},
     }
 
 
-def _value(value: Value, seeds: int, ids: set[str]) -> dict[str, Any]:
-    """Return a value with its statistics, and what is shown of it.
-
-    A conflict is never a number, and a mean over fewer seeds than its row has says so.
-    """
-    is_number = value.mean is not None
+def _value(row: TableRow, value: Value, ids: set[str]) -> dict[str, Any]:
+    """Return a value with its statistics, and what is shown of it."""
     content = {
-        "text": "conflict" if value.conflict else number(value.mean) or "n/a",
-        "interval": number(value.half) if is_number else "",
-        "fewer": f"n={value.n}" if is_number and value.n < seeds else "",
+        "fewer": row.fewer(value),
         "best": False,
         "second": False,
         **_fields(value, OF_VALUE),

@@ -12,7 +12,7 @@ from typing import Any
 
 from bench.leaderboards.claim.evaluation import number as parameters_text
 from bench.leaderboards.controls import DIVERSITY, is_trivial
-from bench.leaderboards.render.text_table import signed
+from bench.leaderboards.row import signed
 from bench.leaderboards.statistics.baseline import BASELINE
 from bench.leaderboards.table import metric_name
 

@@ -12,10 +12,12 @@ from rich.text import Text
 
 from bench.base.printable import one_line, printable
 from bench.leaderboards.leaderboards import Leaderboards
-from bench.leaderboards.render.board import as_json, board
+from bench.leaderboards.render.board import HUMAN_LABEL, as_json, board
 from bench.leaderboards.render.footnotes import under_table
 from bench.leaderboards.render.text_table import TextTable, escaped, markdown_table, terminal
-from bench.leaderboards.table import Table, metric_name
+from bench.leaderboards.row import TableRow, number
+from bench.leaderboards.statistics.constants import MIN_SEEDS
+from bench.leaderboards.table import Table, metric_name, table_ids
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -94,18 +96,28 @@ FIXED = ("method", "backbone", "seeds")
 
 
 @dataclass(frozen=True)
+class Cell:
+    """A text in a line, such as `33.12 ±1.00 (n=2)`, and how it is marked."""
+
+    text: str
+    best: bool = False
+    second: bool = False
+    differs: bool = False
+
+
+@dataclass(frozen=True)
 class Line:
     """One line of a table: a row of ours, of a paper, or of human texts.
 
     Args:
         kind: `ours`, `paper` or `human`.
         label: as shown.
-        cells: backbone, seeds and the values of the shown columns, each with `text` and, if it has any, its marks.
+        cells: backbone, seeds and the values of the shown columns.
     """
 
     kind: str
     label: str
-    cells: Sequence[Mapping[str, Any]]
+    cells: Sequence[Cell]
 
     @property
     def indented(self) -> str:
@@ -113,43 +125,29 @@ class Line:
         return f"  {self.label}" if self.kind == "paper" else self.label
 
 
-def contents(leaderboards: Leaderboards) -> list[tuple[Table, dict[str, Any]]]:
-    """Return every table with its content."""
-    return list(zip(leaderboards.tables, board(leaderboards)["tables"], strict=True))
+def lines_of(table: Table) -> Iterator[Line]:
+    """Yield our rows, each method followed by its published rows once, and then the rows of human texts."""
+    ranked = {column: table.best_and_second(column, MIN_SEEDS) for column in table.columns}
 
+    def cells(row: TableRow, place: int | None) -> Iterator[Cell]:
+        for column in table.columns:
+            if (value := row.values.get(column)) is None:
+                yield Cell("")
+                continue
+            interval, fewer, (best, second) = value.interval, row.fewer(value), ranked[column]
+            text = value.text + (f" ±{interval}" if interval else "") + (f" ({fewer})" if fewer else "")
+            yield Cell(text, place in best, place in second, value.differs)
 
-def headings(table: Mapping[str, Any]) -> list[str]:
-    """Return the headings of a table of a board."""
-    return [*FIXED, *(column["name"] for column in table["columns"] if column["shown"])]
-
-
-def lines_of(table: Mapping[str, Any]) -> Iterator[Line]:
-    """Yield our rows, each method followed by its published rows once, and then the rows of human texts.
-
-    Args:
-        table: of a board.
-    """
-    columns, followed = headings(table)[len(FIXED) :], set[str]()
-
-    def line(kind: str, label: str, backbone: str, seeds: str, values: Mapping[str, Mapping[str, Any]]) -> Line:
-        cells = [{"text": backbone}, {"text": seeds}, *(values.get(column, {"text": ""}) for column in columns)]
-        return Line(kind, label, cells)
-
-    for row in table["methods"]:
-        yield line("ours", row["label"], row["backbone"], row["seeds_text"], row["values"])
-        for paper in table["published"] if row["method"] not in followed else ():
-            if paper["method"] == row["method"]:
-                texts = {column: {"text": text} for column, text in paper["texts"].items()}
-                yield line("paper", paper["name"], paper["backbone"], "", texts)
-        followed.add(row["method"])
-    for row in table["human"]:
-        yield line("human", row["label"], "", "", row["values"])
-
-
-def whole(cell: Mapping[str, Any]) -> str:
-    """Return everything of a cell but its marks: `33.12 ±1.00 (n=2)`."""
-    interval, fewer = cell.get("interval"), cell.get("fewer")
-    return cell["text"] + (f" ±{interval}" if interval else "") + (f" ({fewer})" if fewer else "")
+    followed = set[str]()
+    for place, row in enumerate(table.rows):
+        yield Line("ours", row.label, [Cell(row.backbone), Cell(row.seeds_text), *cells(row, place)])
+        for paper in table.published if row.method not in followed else ():
+            if paper.method == row.method:
+                values = [Cell(number(paper.values.get(metric_name(column)))) for column in table.columns]
+                yield Line("paper", paper.name, [Cell(paper.backbone), Cell(""), *values])
+        followed.add(row.method)
+    for row in table.human:
+        yield Line("human", HUMAN_LABEL, [Cell(""), Cell(""), *cells(row, None)])
 
 
 # Terminal ------------------------------------------------------------------------------------------------------------
@@ -157,25 +155,25 @@ def whole(cell: Mapping[str, Any]) -> str:
 
 def in_terminal(leaderboards: Leaderboards) -> str:
     """Render tables for a terminal, with the notes below; best values are bold there, second ones underlined."""
-    tables = [(text_table(content, table.primary), under_table(table)) for table, content in contents(leaderboards)]
+    tables = [(text_table(table), under_table(table)) for table in leaderboards.tables]
     return terminal(tables) + "".join(f"{one_line(note)}\n" for note in leaderboards.notes)
 
 
-def text_table(table: Mapping[str, Any], primary: str) -> TextTable:
-    """Return a table of a board as one of texts; where it is split, the primary column is its first value."""
-    titles, lines = headings(table), list(lines_of(table))
-    values = sorted(range(len(FIXED), len(titles)), key=lambda place: metric_name(titles[place]) != primary)
+def text_table(table: Table) -> TextTable:
+    """Return a table as one of texts; where it is split, the primary column is its first value."""
+    titles, lines = [*FIXED, *table.columns], list(lines_of(table))
+    values = sorted(range(len(FIXED), len(titles)), key=lambda place: metric_name(titles[place]) != table.primary)
     ours = [line.label for line in lines if line.kind == "ours"]
     repeated = 1 if len(set(ours)) == len(ours) else 2  # only the backbone tells two rows apart
 
     def cells(line: Line) -> list[Text]:
         style = "" if line.kind == "ours" else "dim"
-        styles = ["bold" if cell.get("best") else "underline" if cell.get("second") else style for cell in line.cells]
-        texts = [one_line(whole(cell)) + "†" * cell.get("differs", False) for cell in line.cells]
+        styles = ["bold" if cell.best else "underline" if cell.second else style for cell in line.cells]
+        texts = [one_line(cell.text) + "†" * cell.differs for cell in line.cells]
         return [Text(one_line(line.indented), style=style), *map(Text, texts, styles)]
 
     return TextTable(
-        one_line(table["title"]),
+        one_line(table.title),
         titles,
         list(map(cells, lines)),
         labels=2,
@@ -191,17 +189,17 @@ def text_table(table: Mapping[str, Any], primary: str) -> TextTable:
 def markdown(leaderboards: Leaderboards) -> str:
     """Render tables as Markdown, with the notes on all of them below; the best value of a column is bold."""
     parts = []
-    for table, content in contents(leaderboards):
-        rows = [[escaped(line.indented), *map(_markdown_cell, line.cells)] for line in lines_of(content)]
-        lines = "\n".join(markdown_table(list(map(escaped, headings(content))), rows, texts=2))
+    for table in leaderboards.tables:
+        rows = [[escaped(line.indented), *map(_markdown_cell, line.cells)] for line in lines_of(table)]
+        lines = "\n".join(markdown_table(list(map(escaped, [*FIXED, *table.columns])), rows, texts=2))
         footnotes = "".join(f"\n*{escaped(footnote)}*\n" for footnote in under_table(table))
         parts.append(f"### {escaped(table.title)}\n\n{lines}\n{footnotes}")
     return "\n".join(parts) + "".join(f"\n{escaped(note)}\n" for note in leaderboards.notes)
 
 
-def _markdown_cell(cell: Mapping[str, Any]) -> str:
-    text = escaped(whole(cell))
-    return (f"**{text}**" if cell.get("best") else text) + "†" * cell.get("differs", False)
+def _markdown_cell(cell: Cell) -> str:
+    text = escaped(cell.text)
+    return (f"**{text}**" if cell.best else text) + "†" * cell.differs
 
 
 # LaTeX ---------------------------------------------------------------------------------------------------------------
@@ -220,7 +218,7 @@ def latex(leaderboards: Leaderboards) -> str:
 
     The best value of a column is bold and the second underlined; a dagger marks significant differences.
     """
-    tables = [_latex_table(table, content) for table, content in contents(leaderboards)]
+    tables = map(_latex_table, leaderboards.tables, table_ids(leaderboards.tables))
     return "\n".join([r"% \usepackage{booktabs,textcomp}", *tables])
 
 
@@ -233,19 +231,19 @@ def latex_escaped(text: str) -> str:
     return "".join(SPECIAL.get(c, c) for c in one_line(text))
 
 
-def _latex_table(table: Table, content: Mapping[str, Any]) -> str:
+def _latex_table(table: Table, table_id: str) -> str:
     rows = [
         [("" if line.kind == "ours" else r"\quad ") + latex_escaped(line.label), *map(_latex_cell, line.cells)]
-        for line in lines_of(content)
+        for line in lines_of(table)
     ]
     return "\n".join(
         [
             r"\begin{table}",
             r"\centering",
-            rf"\caption{{{latex_escaped(table.title)}}}\label{{tab:{re.sub('[^a-zA-Z0-9.]', '-', content['id'])}}}",
-            rf"\begin{{tabular}}{{ll{'r' * (len(headings(content)) - 2)}}}",
+            rf"\caption{{{latex_escaped(table.title)}}}\label{{tab:{re.sub('[^a-zA-Z0-9.]', '-', table_id)}}}",
+            rf"\begin{{tabular}}{{llr{'r' * len(table.columns)}}}",
             r"\toprule",
-            _latex_row(map(latex_escaped, headings(content))),
+            _latex_row(map(latex_escaped, [*FIXED, *table.columns])),
             r"\midrule",
             *map(_latex_row, rows),
             r"\bottomrule",
@@ -261,10 +259,10 @@ def _latex_row(cells: Iterable[str]) -> str:
     return rf"{' & '.join(cells)} \\"
 
 
-def _latex_cell(cell: Mapping[str, Any]) -> str:
-    text = latex_escaped(whole(cell))
-    if cell.get("best"):
+def _latex_cell(cell: Cell) -> str:
+    text = latex_escaped(cell.text)
+    if cell.best:
         text = rf"\textbf{{{text}}}"
-    elif cell.get("second"):
+    elif cell.second:
         text = rf"\underline{{{text}}}"
-    return text + SPECIAL["†"] * cell.get("differs", False)
+    return text + SPECIAL["†"] * cell.differs

@@ -17,7 +17,7 @@ from bench.leaderboards.claim.evaluation import WORDS
 from bench.leaderboards.claim.report import SHARED
 from bench.leaderboards.controls import is_trivial
 from bench.leaderboards.render.charts import charts
-from bench.leaderboards.render.text_table import signed
+from bench.leaderboards.row import signed
 from bench.leaderboards.statistics.baseline import BASELINE
 from bench.leaderboards.statistics.constants import MIN_SEEDS
 

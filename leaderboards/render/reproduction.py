@@ -15,8 +15,9 @@ from rich.text import Text
 
 from bench.base.printable import one_line
 from bench.leaderboards.published.reproduction import ANOTHER, OFF, WITHIN, Reproduced, ReproducedRow, Reproduction
-from bench.leaderboards.render.text_table import TextTable, number
+from bench.leaderboards.render.text_table import TextTable
 from bench.leaderboards.render.text_table import terminal as in_terminal
+from bench.leaderboards.row import number
 from bench.tasks.core.published_settings import Deviation
 
 LINES = ("ours", "published", "delta", "verdict")

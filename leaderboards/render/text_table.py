@@ -1,4 +1,4 @@
-"""Tables of texts for a terminal and in Markdown, and numbers as texts.
+"""Tables of texts for a terminal and in Markdown.
 
 A table that is wider than the terminal is split by columns; nothing is cut.
 """
@@ -30,22 +30,6 @@ FRAMED, PLAIN = (3, 2), (2, 0)
 UNDER = re.compile(r"/(?=\w\w)")
 """The stroke of a heading is a new line, but not before a unit of one letter."""
 MARKUP = "\\|<>[]*_`"
-
-
-def number(value: float | None) -> str:
-    """Return a number as shown: two decimals, large whole ones without."""
-    if value is None:
-        return ""
-    return f"{value:.0f}" if float(value).is_integer() and abs(value) > 100 else f"{value:.2f}"
-
-
-def signed(value: float) -> str:
-    """Return a difference as shown.
-
-    >>> signed(1.5), signed(-0.25)
-    ('+1.50', '−0.25')
-    """
-    return f"−{number(-value)}" if value < 0 else f"+{number(value)}"
 
 
 # Terminal -------------------------------------------------------------------------------------------------------------

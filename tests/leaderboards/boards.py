@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from bench.leaderboards.render.text_table import number
+from bench.leaderboards.row import number
 
 COLUMNS = [("bleu-1", True), ("bleu-2", True), ("bleu-3", True), ("ppl/word", False), ("rep", None), ("uniq", True),
            ("distinct-2", True)]  # fmt: skip

@@ -11,8 +11,7 @@ from bench.leaderboards.leaderboards import with_statistics
 from bench.leaderboards.render import FORMATS
 from bench.leaderboards.render.board import board
 from bench.leaderboards.render.formats import render
-from bench.leaderboards.render.text_table import number
-from bench.leaderboards.row import TableRow, Value
+from bench.leaderboards.row import TableRow, Value, number
 from bench.leaderboards.table import Table
 from bench.store.store import Store
 from tests.leaderboards.boards import ATTACKS, LATEX

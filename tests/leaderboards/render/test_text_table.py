@@ -2,28 +2,25 @@
 
 import io
 import itertools
-from typing import Any
 
 import pytest
 from rich.text import Text
 
 from bench.base.printable import one_line
 from bench.leaderboards.leaderboards import with_statistics
-from bench.leaderboards.render.formats import FIXED, contents, headings, lines_of, text_table, whole
+from bench.leaderboards.render.formats import FIXED, lines_of, text_table
 from bench.leaderboards.render.text_table import TextTable, aligned, console_of, short
 from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.table import Table, metric_name, tables
 from bench.store.store import Store
 from tools.regenerate import RUNS
 
-Board = tuple[Table, dict[str, Any]]
-
 
 @pytest.fixture(scope="module")
-def boards() -> list[Board]:
-    """Tables of snapshots with few and with many columns, and with long labels, each with its content."""
+def boards() -> list[Table]:
+    """Tables of snapshots with few and with many columns, and with long labels."""
     found = [with_statistics(tables(Store(RUNS / name))[0], rounds=20) for name in ("mid", "published-systems")]
-    return [pair for leaderboards in found for pair in contents(leaderboards)]
+    return [table for leaderboards in found for table in leaderboards.tables]
 
 
 def printed(table: TextTable, width: int) -> list[str]:
@@ -52,35 +49,35 @@ def columns_of(lines: list[str]) -> list[tuple[str, list[str]]]:
     return columns
 
 
-def values_of(content: dict[str, Any], name: str) -> list[str]:
+def values_of(table: Table, name: str) -> list[str]:
     """Return what a terminal shows in a column, line by line."""
-    place = headings(content).index(name) - 1
-    cells = [line.cells[place] for line in lines_of(content)]
-    return [one_line(whole(cell)) + "†" * cell.get("differs", False) for cell in cells]
+    place = [*FIXED, *table.columns].index(name) - 1
+    cells = [line.cells[place] for line in lines_of(table)]
+    return [one_line(cell.text) + "†" * cell.differs for cell in cells]
 
 
 @pytest.mark.parametrize("width", [60, 120, 200])
-def test_the_snapshots_are_shown_whole_at_every_width(boards: list[Board], width: int) -> None:
-    for table, board in boards:
-        lines = printed(text_table(board, table.primary), width)
+def test_the_snapshots_are_shown_whole_at_every_width(boards: list[Table], width: int) -> None:
+    for table in boards:
+        lines = printed(text_table(table), width)
         assert max(map(len, lines)) <= width
         columns = columns_of(lines)
         names = [heading for heading, _ in columns if heading not in FIXED]
-        shown = [short(name).replace("\n", "") for name in headings(board)[len(FIXED) :]]
+        shown = [short(name).replace("\n", "") for name in table.columns]
         assert sorted(names) == sorted(shown)
         primary = [
             name for name, column in zip(shown, table.columns, strict=True) if metric_name(column) == table.primary
         ]
         assert names[0] == ([*primary, *shown] if lines[0].startswith("part 1 of ") else shown)[0]
         for name in table.columns:
-            values = values_of(board, name)
+            values = values_of(table, name)
             (cells,) = (cells for heading, cells in columns if heading == short(name).replace("\n", ""))
             assert [cell for cell in cells if cell] == [value for value in values if value]
         for heading, cells in columns:
             if heading == "method":
                 left = "".join(cells).replace(" ", "")
-                for row in board["methods"]:
-                    label = row["label"].replace(" ", "")
+                for row in table.rows:
+                    label = row.label.replace(" ", "")
                     assert label in left
                     left = left.partition(label)[2]
 
@@ -88,7 +85,7 @@ def test_the_snapshots_are_shown_whole_at_every_width(boards: list[Board], width
 LONG = "facebook/bart-large-distilled-cnn-12-6-v2"
 
 
-def with_long_labels(backbones: list[str]) -> Board:
+def with_long_labels(backbones: list[str]) -> Table:
     """Rows whose methods start from tuned ones, so that their settings are long and have no place to break."""
     rows = []
     for method, rate, backbone in itertools.product(("ul_token_seq", "mle"), ("0.00131", "0.00262"), backbones):
@@ -98,23 +95,23 @@ def with_long_labels(backbones: list[str]) -> Board:
         rows.append(row)
     columns = ["bleu-1", "sentence-bleu-1", "ppl/word"]
     table = Table("logicnlg", "test", 9, {}, rows, columns, (), "small", True, primary="bleu-1")
-    return contents(with_statistics([table], rounds=20))[0]
+    return with_statistics([table], rounds=20).tables[0]
 
 
 @pytest.mark.parametrize("backbones", [["small-encdec"], ["small-encdec", "bilstm"], [LONG], ["bilstm", LONG]])
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_a_long_label_stays_within_the_line(width: int, backbones: list[str]) -> None:
-    table, board = with_long_labels(backbones)
-    lines = printed(text_table(board, table.primary), width)
+    table = with_long_labels(backbones)
+    lines = printed(text_table(table), width)
     assert max(map(len, lines)) <= width
     columns = columns_of(lines)
     joined = "".join(cells_of(columns, "method"))
-    for row in board["methods"]:
-        assert row["label"].replace(" ", "") in joined.replace(" ", "")
+    for row in table.rows:
+        assert row.label.replace(" ", "") in joined.replace(" ", "")
     assert all(backbone in "".join(cells_of(columns, "backbone")) for backbone in backbones)
     for name in table.columns:
         cells = cells_of(columns, short(name).replace("\n", ""))
-        assert [cell for cell in cells if cell] == values_of(board, name)
+        assert [cell for cell in cells if cell] == values_of(table, name)
 
 
 def cells_of(columns: list[tuple[str, list[str]]], heading: str) -> list[str]:
