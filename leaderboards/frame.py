@@ -283,10 +283,10 @@ def picked_text(search: Mapping[str, Any]) -> str:
     those of versions that called it a loss. One of a version with `--grid` may have picked options by a column.
 
     >>> picked_text({"tried": [{"sets": ["mle:optim.lr=0.1"]}, {"sets": ["mle:optim.lr=0.2"]}]})
-    'optim.lr picked from 2 combinations by validation NLL'
+    'trainer.lr picked from 2 combinations by validation NLL'
     """
     typed = [text.partition("=")[0].rpartition(":")[2] for each in search["tried"] for text in each["sets"]]
-    settings = ", ".join(dict.fromkeys(typed)) or "settings"
+    settings = ", ".join(dict.fromkeys(name.replace("optim.", "trainer.") for name in typed)) or "settings"
     text = f"{settings} picked from {len(search['tried'])} combinations by validation {search.get('column', 'NLL')}"
     if column := search.get("method_options_by"):
         text += f", options of the method (method.*) by validation {column}"

@@ -135,19 +135,19 @@ class TableRow:
 
     Args:
         method, backbone, decoding: names; no backbone where nothing is trained, no decoding where nothing is generated.
-        config: what its cells share, their seed left out; empty for what people wrote.
+        config: that its runs share, without their seeds; empty for human texts.
         values: by column of the table.
         diverged: how many seeds have no number because training diverged.
         seeds: that were run.
-        seeds_without_memory: of `mle.cache` and `mle.knn`: those whose memory validation data gave the weight 0.
+        seeds_without_memory: of `mle.cache` and `mle.knn`: those for which validation chose the cache weight 0.
         settings: what distinguishes it from other rows of its method and backbone, as text.
         remark: what a reader must know of it.
         tried: combinations of settings it was picked from.
         picked: which settings these were, how many, and by what one was picked, for people; empty without a search.
         trial_steps: of each combination, as was typed: a number or a share of the steps; empty for all of them.
         tied: how many of these were so close to each other that they were repeated at full length.
-        controls: methods of which it is a control.
-        keys: of its trained cells.
+        controls: methods that it is a control for.
+        keys: of its runs.
         imported: the source of its texts, if another system generated them.
         submitted_by: the people who have submitted its runs; empty for runs of this repository and this machine.
         parameters: of its model; None where it has none, or the record does not say.
@@ -296,7 +296,7 @@ def flat(part: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]
 
 
 def short_decoding(decoding: str) -> str:
-    """Return a decoding without the length of its texts and without `posterior:`, a method's own distribution.
+    """Return a decoding without the length of its texts and without the prefix `posterior:` of the full distribution.
 
     >>> short_decoding("posterior:topk=3+max_new_tokens=64")
     'topk=3'

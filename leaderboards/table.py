@@ -181,7 +181,7 @@ def tables(
         reasons = left_out[group.shared["task"]]
         if group.shared["split"] == "valid" and group.keys and group.keys <= searched:
             # Losses of trials are in the record of the search; as a table they would be read as results.
-            reasons["runs that a search of settings tried are left out"] |= group.keys
+            reasons["trial runs of a search of settings are left out"] |= group.keys
             continue
         for reason, keys in leave_out_superseded(group).items():
             reasons[reason] |= keys
@@ -192,7 +192,7 @@ def tables(
             rows[place].values = values
         for row in rows.values():
             if row.lacks_memory:
-                row.add_remark("validation data gave its memory the weight 0: columns of the cache alone mean nothing")
+                row.add_remark("validation chose the cache weight 0, so the columns of the cache alone mean nothing")
     counts = {task: {why: len(keys) for why, keys in reasons.items()} for task, reasons in left_out.items() if reasons}
     order = {task: place for place, task in enumerate(TASKS)}
     built = [table for group in kept if (table := _table(group, columns)).rows]

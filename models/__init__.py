@@ -136,7 +136,7 @@ METHODS: dict[str, MethodEntry] = {
         "bench.models.trime:TRIME",
         "cache language model trained with its cache",
         "Zhong et al. 2022",
-        variants=RELEASED,
+        variants={"released": {"method.variant": "released", "summary": "as HistAlign's released code has it"}},
         controls=MEMORIES,
     ),
     "histalign": MethodEntry(

@@ -16,15 +16,15 @@ from bench.models.functional.token_losses import tailr_weight
 
 
 class ASFT(Objective):
-    """Anchored supervised fine-tuning: the loss of `tailr.dft` plus a divergence from the model before fine-tuning.
+    """Anchored supervised fine-tuning: DFT, the NLL weighted by p, plus a divergence from the model before fine-tuning.
 
     Source: Zhu et al. 2025 (arXiv 2509.23753), read in the released code (`use_asft_loss` of LLaMA-Factory). Its
     comment says KL(p || q), but it computes KL(q || p), with q of the frozen model; so does this class. The body of
     the paper was not read. Other libraries take the other direction, and their alpha is not comparable.
 
-    With alpha = 0 it is `tailr.dft`, which is a control. Training starts from the pretrained weights of the backbone,
-    which are also those of the frozen model; if it has none, from `mle`, and the frozen model is that of `mle` too.
-    Under `bench.attach` the frozen model is the argument `reference`.
+    With alpha = 0 it is DFT (`tailr.dft`), which is a control. Training starts from the pretrained weights of the
+    backbone, and the frozen model has these, too. If the backbone is not pretrained, both have the weights that `mle`
+    has trained. Under `bench.attach` the frozen model is the argument `reference`.
 
     Args:
         backbone: any.
@@ -48,7 +48,7 @@ class ASFT(Objective):
     def head_loss(self, tokens: TokenSlice, head: Head) -> Losses:
         """The loss of each position and its two parts, [n] each."""
         log_q = self.reference_model.log_probs(tokens.reference)  # [n, V]
-        at_target = head.at(tokens.targets)  # a column is read before a log-sum-exp
+        at_target = head.at(tokens.targets)  # first, as `head.lse` overwrites the logits
         divergence = divergence_from(head, log_q)
         nll = head.lse - at_target
         weighted = tailr_weight(nll, gamma=1.0, floor=0.0) * nll

@@ -1,4 +1,4 @@
-"""F2-Softmax: say how frequent the next token is, then which token of that frequency.
+"""F2-Softmax: predict the frequency class of the next token, then the token within this class.
 
 The two softmaxes are computed in `bench.models.functional.class_head`, classes are cut in
 `bench.models.functional.mefmax`, and texts are decoded in `bench.models.functional.decoupled`.
@@ -54,7 +54,7 @@ class F2Softmax(Objective):
 
     Decoding. The model's own is eq. 7: top-k and nucleus draw a class from p1 and then a token from p2, cut within the
     class. Section 3.4 leaves the choice of the class open; greedy search takes the most probable one (section 4.2.2).
-    Nucleus sampling and beam search, which scores a beam by log p2 in that class, are this suite's. Sampling without
+    Nucleus sampling and beam search, which scores a beam by log p2 in that class, were added here. Sampling without
     a cut is the same under eq. 7 and eq. 2. `posterior:` decodes by eq. 2, the ablation of section 4.4.2.
 
     The paper links no code. What is called released here is the first commit, 211c53a, of another group's repository
@@ -74,7 +74,8 @@ class F2Softmax(Objective):
 
     Args:
         backbone: any without copying.
-        classes: `mefmax` is Algorithm 1; `fixed_eq_token` and `fixed_eq_freq` are the ablations of section 4.4.1.
+        classes: `mefmax` is Algorithm 1, `released` the rule of that code; `fixed_eq_token` and `fixed_eq_freq` are the
+            ablations of section 4.4.1.
         number: of classes, for the two fixed ones.
 
     Raises:
@@ -155,7 +156,10 @@ class F2Softmax(Objective):
         """Refuse counts that no classes can be made of."""
         size = self.backbone.vocabulary_size
         if len(counts) != size:
-            raise UsageError(f"frequency table has {len(counts)} tokens, the backbone {size}; count with its tokenizer")
+            raise UsageError(
+                f"expected {size} token counts, one for each row of the model's head, got {len(counts)}; count with "
+                f"its tokenizer, e.g. by torch.bincount(..., minlength={size})"
+            )
         if self.number > size:
             raise UsageError(f"{self.number} classes cannot share {size} tokens: each needs one; lower number")
 
@@ -193,7 +197,7 @@ class F2Softmax(Objective):
         return self.logits(tokens)
 
     def logits(self, tokens: TokenSlice) -> Tensor:
-        """Log of eq. 2, which already sums to one, [n, V]."""
+        """Log of eq. 2, which is normalised already, [n, V]."""
         by_rank = posterior_log_probs(tokens.hidden, self.head)
         return by_rank.index_select(1, self.ranks)
 
@@ -270,7 +274,7 @@ class F2Softmax(Objective):
                     masses = class_log_masses(tokens.hidden, self.head)  # [n, K]
                     fit.add(tokens.hidden, masses - masses.mean(1, keepdim=True))
         if not fit.slices:
-            raise UsageError("f2softmax fits its classes on training text, and no batch has a target; is there any?")
+            raise UsageError("f2softmax fits its class vectors to batches with labels, and no batch has a target")
         return fit.solve()
 
     def _train_biases(self, *unused: object) -> None:

@@ -130,7 +130,7 @@ class Text(Task):
         words, prompt_words = options["words"], options["prompt_words"]
         if words < prompt_words + LEAST_REST:
             raise UsageError(
-                f"task.words is at least {LEAST_REST} more than task.prompt_words, not {words} and {prompt_words}"
+                f"task.words must be at least {LEAST_REST} more than task.prompt_words, not {words} and {prompt_words}"
             )
         check_user_data(options)
 

@@ -124,7 +124,9 @@ class WritingPrompts(Task):
         """Refuse a rule of words that no story can keep."""
         more_than, fewer_than = options["more_than"], options["fewer_than"]
         if more_than >= fewer_than - 1:
-            raise UsageError(f"task.more_than is at least 2 below task.fewer_than, not {more_than} and {fewer_than}")
+            raise UsageError(
+                f"task.more_than must be 2 or more below task.fewer_than, not {more_than} and {fewer_than}"
+            )
 
     def read(self, folder: Path, split: str) -> Split:
         """Read the fairseq files or the hub's rows of a split."""

@@ -1,6 +1,6 @@
 """Options: the keyword-only arguments of a constructor or the fields of a dataclass, read and checked by pydantic.
 
-A constructor has one schema. It reads what is typed after `--set`, the values of recipes, and what is given in Python.
+A constructor has one schema. It reads the values of `--set` and of recipes, and those that are given in Python.
 pydantic is imported with the first schema, so that `bench --help` and `bench list` start without it.
 """
 
@@ -180,10 +180,11 @@ def omit_defaults(make: Callable[..., Any], values: Mapping[str, Any]) -> dict[s
 def read_options(
     make: Callable[..., Any], values: Mapping[str, Any], where: str, *, only_known: bool = False
 ) -> dict[str, Any]:
-    """Return every option of a class or factory with its value, for its constructor, for keys and for records.
+    """Return the options of a class or factory with their values, for its constructor, for keys and for records.
 
-    Text becomes what the annotation says, text with commas becomes a list, and a default becomes the same value as when
-    it is typed: 1.0 for a default of 1, a list for a tuple.
+    Text is converted to the type of the annotation, text with commas to a list, and a default to the same value as when
+    it is given: 1.0 for a default of 1, a list for a tuple. An option marked `OMIT_IF_DEFAULT` is left out at its
+    default.
 
     Args:
         make: the class or factory; its attribute `check_options`, if any, is its cross-field validator.
@@ -304,7 +305,7 @@ def _schema(make: Callable[..., Any]) -> TypeAdapter[dict[str, Any]]:
 
 
 def _field(annotation: Any) -> Any:
-    """Return the type that pydantic reads an annotation as; a type that cannot be typed as text is not checked."""
+    """Return the type that pydantic reads an annotation as; a type without a form as text is not checked."""
     from pydantic import AfterValidator, AllowInfNan, BeforeValidator, Field
 
     origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
@@ -363,4 +364,4 @@ def _message(error: ValidationError, known: Sequence[str], where: str) -> str:
     shown = value if kind == "range" else repr(str(value))
     if isinstance(value, (list, tuple, dict)):  # of a file, where a short text can stand for a value without end
         shown = reprlib.repr(value)
-    return f"{option} is {expected}, not {shown}" + (f"; did you mean '{near}'?" if near else "")
+    return f"{option} must be {expected}, not {shown}" + (f"; did you mean '{near}'?" if near else "")

@@ -1,19 +1,19 @@
 """Search: `--trials` tries settings of each method on the first seed, and trains what is picked on every seed.
 
 A comparison at one shared learning rate can be decided by that rate alone. So `--trials 3` gives every method the same
-number of learning rates around that of its recipe, baseline included, unless some methods are given more by name, such
-as maximum likelihood with the number that a paper gave its method. With few trials, methods differ in the rates they
-draw; `optim.lr=A,B,C` tries the same rates for all, and `method.eps=A,B` an option of those methods that have it.
+number of learning rates around that of its recipe, also `mle`, unless some methods are given more by name, such as
+`mle` with the number that a paper gave its own method. With few trials, methods differ in the rates they draw;
+`optim.lr=A,B,C` tries the same rates for all, and `method.eps=A,B` an option of those methods that have it.
 
 What is picked has the lowest negative log-likelihood under the method's own distribution on the validation split, for
 every method alike; never the lowest loss of a method's own, of which a ranking or penalty term may be a part. Some
 methods trade likelihood for something else. For these `by=COLUMN` names a column of the validation split in its place,
 such as rouge-1, for which each trial writes its texts.
 
-A trial usually has a share of the steps of a training. A rate that is slightly better after a third of the steps may be
-far worse at the end: two rates of F2-Softmax, 0.0002 nats apart after 100 steps, are 20 points of perplexity apart
-after 300. So trials that tie are trained with all steps, and the best of these is picked, as in the last round of
-successive halving (Jamieson and Talwalkar 2016, Algorithm 1).
+With `steps=1/3` a trial has a third of the steps of a training. A rate that is slightly better then may be far worse at
+the end: two rates of F2-Softmax, 0.0002 nats apart after 100 steps, are 20 points of perplexity apart after 300. So
+trials that tie are trained with all steps, and the best of these is picked, as in the last round of successive halving
+(Jamieson and Talwalkar 2016, Algorithm 1).
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Search:
     """The settings that are tried on the first seed.
 
     Args:
-        number: of learning rates of every method; 0 to tune only those in `of_method`.
+        number: of learning rates of every method; 0 where only methods in `of_method` are tuned.
         of_method: numbers of some methods, by name.
         axes: different values of settings, by `section.name`; every combination is tried in place of learning rates of
             a method's own sequence. An option of a method is tried for the methods that have it.
@@ -79,7 +79,7 @@ class Search:
     by: str = NLL
 
     def combinations(self, method: Method, config: CellConfig) -> list[tuple[str, ...]]:
-        """Return the combinations to try, as typed after --set; none for weights that are only read."""
+        """Return the combinations to try, as typed after --set; none where nothing is trained."""
         name, axes = method.trained_name, dict(self.axes)
         if number := self.of_method.get(name, self.number):
             axes["optim.lr"] = learning_rates(name, config.trainer.lr, number)
@@ -110,7 +110,10 @@ class Search:
         return content
 
     def only_while_tried(self, method: Method, config: CellConfig) -> tuple[str, ...]:
-        """Return fewer steps or epochs for the method itself, and fewer rows; what it starts from is trained whole."""
+        """Return the settings of a trial: fewer steps or epochs, and at most `rows` examples of the validation split.
+
+        The runs that the method starts from are trained whole.
+        """
         sets = [f"evaluation.rows={self.rows or 'all'}", "evaluation.split=valid"]
         trainer = config.trainer
         if self.steps < 1 and trainer.steps:
@@ -190,7 +193,7 @@ def read_trials(words: Sequence[str]) -> Search:
 
 
 def _values(name: str, text: str) -> Sequence[Any]:
-    """Return the different values of a setting, numbers where they are some, so that 1e-5 and 0.00001 are the same."""
+    """Return the different values of a setting, converted to numbers where possible: 1e-5 and 0.00001 are the same."""
     if override(name, text).section == "execution":
         raise UsageError(f"--trials tries settings that change results; '{name}' changes none: give it to --set")
     values: list[Any] = [word.strip() for word in text.split(",")]
@@ -202,7 +205,7 @@ def _values(name: str, text: str) -> Sequence[Any]:
 
 
 def _numbers(text: str) -> dict[str, Any]:
-    """Read the number of trials of every method, 0 for none, and those of some methods by name."""
+    """Read the number of trials of every method, and those of some methods by name."""
     parts = [part.strip().rpartition("=") for part in text.split(",")]
     numbers = {find_method(name).trained_name if name else "": int(number) for name, _, number in parts}
     if len(numbers) < len(parts) or min(numbers.values()) < 1:
@@ -284,7 +287,7 @@ def run_search(
 
 
 def plan_of_search(search: Search, arguments: RunArguments, progress: Progress) -> Plan:
-    """Return what a search would train, for its costs; in place of what it will pick, the settings without it."""
+    """Return the plan of all trials and of the final runs, with the settings before the search, to count its costs."""
     builder = builder_of_search(search, arguments, progress, costs_only=True)
     plan = Plan(builder.preset)
     for tuned in tuned_methods(builder).values():
@@ -297,7 +300,7 @@ def plan_of_search(search: Search, arguments: RunArguments, progress: Progress) 
 def builder_of_search(
     search: Search, arguments: RunArguments, progress: Progress, *, costs_only: bool = False
 ) -> PlanBuilder:
-    """Return what makes the plans of a search; refuse settings that no method of the run takes."""
+    """Return the builder of the plans of a search; refuse settings that no method of the run takes."""
     first = [f"{name}={values[0]}" for name, values in search.axes.items()]
     checked = replace(arguments, sets=(*arguments.sets, *first))
     builder = PlanBuilder(checked, progress.say, progress.rows, costs_only=costs_only)
@@ -324,7 +327,7 @@ def column_of(name: str, task: type[Task], arguments: RunArguments) -> tuple[str
 
 
 def tuned_methods(builder: PlanBuilder) -> dict[Name, Tuned]:
-    """Return what is to be tuned: trained methods of the run; a control that only reads stands for what it reads."""
+    """Return the methods to tune; a control that only evaluates another method's run is replaced by that method."""
     found: dict[Name, Tuned] = {}
     for kind in builder.kinds:
         for method in builder.methods:
@@ -339,7 +342,7 @@ def tuned_methods(builder: PlanBuilder) -> dict[Name, Tuned]:
 
 
 def starts_from(tuned: Tuned) -> list[Name]:
-    """Return the methods whose picked settings a method starts from, the oldest first, with its reference model's."""
+    """Return the methods whose runs a method starts from, the earliest first, then that of its reference model."""
     olders = [*reversed(ancestors(tuned.method)), reference_of(tuned.method)]
     return [(tuned.task.name, older.trained_name) for older in olders if older]
 

@@ -37,10 +37,10 @@ from bench.training.execution import Execution
 from bench.training.training import ALONE, train
 
 Cut = tuple[Sequence[str], int]
-"""Ids of the required rows, and how many there are in the split, of text that the tokenizer cuts."""
+"""Of a task that is cut into blocks by the tokenizer: the ids of the required blocks, and how many the split has."""
 
 Meet = Callable[[str], None]
-"""A barrier with a name: the first process waits there for all others, which do not wait."""
+"""Reports that this process has reached a named point; the first process waits until all have, the others go on."""
 
 LOOK_S = 0.05
 
@@ -94,8 +94,8 @@ def train_and_evaluate(
             while (content := cell.folder.trained()) is None:
                 time.sleep(LOOK_S)
             at_edge = content["train"].get("after_training", {}).get("at_edge")
-            edge = "the chosen value is the last one tried, and a better one may lie beyond it" if at_edge else None
-            warn(cell, events, edge, *content.get("remarks", ()))
+            edge = "validation chose the last value that was tried (`after_training`); a better one may lie beyond it"
+            warn(cell, events, edge if at_edge else None, *content.get("remarks", ()))
         if content["status"] != "ok" or not rows_keys:
             return
         load_checkpoint(objective, load_verified(cell.folder, content), cell.folder.path)
@@ -159,7 +159,7 @@ def make_rows(
     if rank:
         kept.flush()  # again: the first process may just have removed the folder, with an earlier evaluation
         if kept.unwritten:
-            raise StoreError(f"no space left to write '{kept.path}'; free some and run the same command again")
+            raise StoreError(f"cannot write '{kept.path}': make room or allow it, and run the same command again")
     meet(key)
     if rank == 0:
         others = [[row for batch in read_batches(path)[0].values() for row in batch] for path in paths[1:]]
@@ -196,7 +196,7 @@ def store_rows(cell: Cell, key: str, parts: list[list[dict[str, Any]]], started:
 def execution_of(cell: Cell, arguments: RunArguments, rank: int = 0, world: int = 1) -> Execution:
     """Return how a process executes a run, with the number of micro-batches that it begins with.
 
-    It is one, all rows of a step, unless `--micro-batch` is given. The result does not depend on it, up to rounding.
+    By default one micro-batch has all rows of a step. The result does not depend on their number, up to rounding.
     """
     rows, micro_batch = cell.config.trainer.batch_size, arguments.micro_batch
     accumulate = 1
@@ -256,7 +256,7 @@ def failure_of(cell: Cell, micro_batches: int, error: BaseException) -> str:
 
 
 def fitted(cell: Cell, objective: Objective, codec: Codec, status: str, events: Events) -> dict[str, Any]:
-    """Let an objective choose by data what no step trains; return the part of the record about it, if there is one.
+    """Let an objective choose values on validation data, such as the weight of a cache; return them for the record.
 
     One process does it, on its device; the others read what is stored.
     """

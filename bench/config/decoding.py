@@ -15,7 +15,7 @@ from typing import Any
 from bench.base.options import read_options, words_of
 from bench.base.registry import find
 from bench.decodings import DECODINGS
-from bench.decodings.core.decoding import DISTRIBUTIONS, Decoding, Distribution, Own
+from bench.decodings.core.decoding import DISTRIBUTIONS, Decoding, Distribution, PluginOrigin
 from bench.errors import UsageError, did_you_mean
 
 SIGNS = ",+=:"
@@ -65,7 +65,7 @@ def _decoding(text: str) -> Decoding:
         if name in given:
             raise UsageError(f"{name} is given twice in '{text}'")
         given[name] = value if sign else "true"
-    given |= {"distribution": distribution, "own": plugin}
+    given |= {"distribution": distribution, "plugin": plugin}
     return kind(**read_options(kind, given, f"decoding '{kind.name}'"))
 
 
@@ -82,7 +82,7 @@ def _split(target: str) -> tuple[Distribution, str]:
     return "model", target
 
 
-def _found(target: str) -> tuple[type[Decoding], Own | None]:
+def _found(target: str) -> tuple[type[Decoding], PluginOrigin | None]:
     """Return the class that a name, `module:Name` or `file.py:Name` stands for, and the origin of a plug-in."""
     if target in DECODINGS:
         return DECODINGS[target].load(), None
@@ -92,4 +92,4 @@ def _found(target: str) -> tuple[type[Decoding], Own | None]:
     spec, place = loaded.spec, loaded.spec.rpartition(":")[0]
     if any(sign in place for sign in SIGNS):  # a folder above the file has one: workers start in the same place
         spec = target
-    return loaded.value, Own(spec, loaded.code["class"], loaded.code["source_sha256"])
+    return loaded.value, PluginOrigin(spec, loaded.code["class"], loaded.code["source_sha256"])

@@ -3,9 +3,9 @@
     bench.attach(model, "histalign", tokenizer)
     Trainer(model, ...).train()  # or TRL, Accelerate, a plain loop
 
-The model gets a subclass of its own class whose `forward` returns the objective's loss where labels are given, and the
-method's negative log-likelihood in evaluation mode. `generate` predicts as the method does. The model keeps its name,
-its parameters and `save_pretrained`; what the method trains is in its submodule `objective_state`.
+The model gets a subclass of its own class. With labels, `forward` returns the objective's loss in training mode, and
+the negative log-likelihood under its distribution in evaluation mode. `generate` uses this distribution. The model
+keeps its name, its parameters and `save_pretrained`; those of the objective are in its submodule `objective_state`.
 
 Shapes: B rows, T tokens of a row, N new tokens of a generation step, V vocabulary, D width of a state.
 """
@@ -131,7 +131,7 @@ def attach(
         model: a causal or an encoder-decoder model of `transformers`, or a model of `peft` around one. A method that
             starts from a trained model starts from this one's weights.
         method: a name of `bench list methods`, such as `histalign.released`; `file.py:Class`, or a class.
-        tokenizer: the model's; methods that look at tokens need it.
+        tokenizer: the model's; a loss of your own may need it, and no built-in one does.
         reference: the frozen model that a method such as `asft` compares with, e.g. `copy.deepcopy(model)`; of the
             same vocabulary.
         token_counts: [V] how often each token is a target of the training data, for methods that ask for it.
@@ -207,10 +207,10 @@ def refuse_model(model: Any) -> None:
 def fit_own_weights(
     objective: Objective, method: str, counts: Tensor | None, batches: Iterable[Any] | None, seed: int
 ) -> None:
-    """Make the weights of the method itself and fit them to what the model predicts.
+    """Make the parameters of the objective and fit them to the predictions of the model.
 
     Raises:
-        UsageError: it has some, and no batches were given.
+        UsageError: the objective has parameters to fit, and `batches` is None.
     """
     if counts is not None:
         with torch.random.fork_rng(devices=[]):
@@ -218,8 +218,8 @@ def fit_own_weights(
             objective.prepare(counts.cpu())
     if batches is None and objective.own_parameters() and type(objective).warm_start is not Objective.warm_start:
         raise UsageError(
-            f"'{method}' has weights of its own, which are to be fitted to what the model predicts: give "
-            f"attach(..., batches=[...]), a few batches of training data, or batches=() to begin with random ones"
+            f"'{method}' has weights of its own, which are to be fitted to what the model predicts: pass "
+            f"batches=[...], a few batches of training data, or batches=() to begin with random ones"
         )
     if batches:
         objective.warm_start(batches)
@@ -258,12 +258,16 @@ def check_given(objective: Objective, method: str, model: Any, reference: Any, t
     Raises:
         UsageError: naming the argument.
     """
-    if bool(objective.reference) != (reference is not None):
-        verb = "needs" if objective.reference else "reads no"
-        raise UsageError(f"'{method}' {verb} frozen reference model: attach(..., reference=model)")
-    if objective.uses_token_counts != (token_counts is not None):
-        verb = "needs" if objective.uses_token_counts else "does not read"
-        raise UsageError(f"'{method}' {verb} how often each token is a target: attach(..., token_counts=[V])")
+    if objective.reference and reference is None:
+        raise UsageError(f"'{method}' needs a frozen reference model: pass reference=copy.deepcopy(model)")
+    if objective.uses_token_counts and token_counts is None:
+        raise UsageError(f"'{method}' needs the number of times that each token is a target: pass token_counts=[V]")
+    for name, is_read, given in (
+        ("reference", objective.reference, reference),
+        ("token_counts", objective.uses_token_counts, token_counts),
+    ):
+        if given is not None and not is_read:
+            raise UsageError(f"'{method}' does not use {name}: leave it out")
     if reference is not None:
         other = inner_model(reference)
         if not hasattr(other, "get_output_embeddings"):
@@ -346,7 +350,7 @@ def attached_class(kind: Any) -> Any:
         objective.training = self.training
         if arguments.get("labels") is not None:
             return with_labels(self, attached, arguments)
-        if predicts_by_head(objective) or (self.training and torch.is_grad_enabled()):  # `guard` refuses it
+        if predicts_by_head(objective) or (self.training and torch.is_grad_enabled()):  # there `guard` raises
             return own_forward(self, *values, **named)
         return without_labels(self, attached, arguments)
 
@@ -457,7 +461,7 @@ def training_loss(model: Any, attached: Attached, batch: Batch, targets: Tensor,
 
 
 def predicted(objective: Objective, batch: Batch) -> Tensor:
-    """Return what the method predicts at every position, [B, T, V]: of a cache method, log-probabilities."""
+    """Return what the method predicts at every position, [B, T, V]: logits of the head, or else log-probabilities."""
     backbone = objective.backbone
     if isinstance(backbone, Causal):
         hidden = backbone.hidden(batch)
@@ -511,7 +515,7 @@ def step_of(model: Any, attached: Attached, arguments: Mapping[str, Any], cache:
 
 
 def predicts_by_head(objective: Objective) -> bool:
-    """Whether a method predicts by the softmax of the model's own head, so that the model's own forward does."""
+    """Whether the method's distribution is the softmax of the model's head, so that the model's forward can be used."""
     redefined = [name for name in PREDICTS if getattr(type(objective), name) is not getattr(Objective, name)]
     return not redefined and not objective.reads_cache
 

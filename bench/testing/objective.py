@@ -1,6 +1,7 @@
 """`check_objective`: the tests that every objective must pass, like scikit-learn's check_estimator.
 
-Each check is a function of a `Subject`, a small model in float64 with a few rows, and returns what it measured.
+Each check is a function of a `Subject`, a small model with a few rows, in float64 except where a check names another
+precision, and returns what it measured. If the first check fails, the others are not run.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ def hooks_of(objective: Objective, decodings: str) -> dict[str, Callable[[TokenS
 
 @torch.no_grad()
 def sums_to_one(subject: Subject) -> str:
-    """Log-probabilities sum to one, also those that decoding sees, where tokens that are cut away are -inf."""
+    """Probabilities sum to one, also those that decoding sees, where tokens that are cut away have none."""
     objective, worst = subject.objective().eval(), 0.0
     hooks = hooks_of(objective, "greedy,topk=3,nucleus=0.9,beam=3")
     for tokens in subject.slices(objective):
@@ -111,7 +112,7 @@ def cache(subject: Subject) -> str:
 
 
 def finite(subject: Subject) -> str:
-    """Loss and gradients are finite where the model is certain, and of rows without targets, which cost nothing."""
+    """Loss and gradients are finite for confident predictions and for rows without targets, whose loss is 0."""
     objective = subject.objective(torch.float32)
     with torch.no_grad():
         for parameter in objective.head_parameters():
@@ -237,7 +238,7 @@ def plain_loss(objective: Objective, subject: Subject) -> Tensor:
 
 @torch.no_grad()
 def bf16(subject: Subject) -> str:
-    """Under bf16 autocast, loss and likelihood stay within a hundredth of those in float32."""
+    """Under bf16 autocast, loss and NLL stay within a hundredth of those in float32."""
     values = []
     for mixed in (False, True):
         objective = subject.objective(torch.float32).train(not subject.draws)
@@ -245,7 +246,7 @@ def bf16(subject: Subject) -> str:
             states = subject.states(objective)
             values.append((objective.target_nll(states).double().sum(), objective.loss(states).total))
     shares = [relative(mixed, exact) for exact, mixed in zip(*values, strict=True)]
-    for name, share in zip(("likelihood", "loss"), shares, strict=True):
+    for name, share in zip(("NLL", "loss"), shares, strict=True):
         remedy = "keep sums, exponentials and differences of near numbers in float32"
         near(share, f"the {name} of float32", remedy, 0.01)
     return f"off by {max(shares):.1e} at most"
@@ -288,7 +289,7 @@ class Trainee:
         self.taken += 1
         return total
 
-    def likelihood(self) -> float:
+    def nll(self) -> float:
         """Return the negative log-likelihood of the rows in nats a token, in evaluation mode."""
         nll = self.objective.eval().target_nll(self.subject.states(self.objective, self.rows))
         self.objective.train()
@@ -318,11 +319,10 @@ def reload(subject: Subject) -> str:
 def overfit(subject: Subject) -> str:
     """Training on two rows makes them more likely and lowers their loss, by gradients that reach every parameter.
 
-    A loss that makes its own texts has no start to compare with, and one that compares with a frozen model may rise as
-    the model departs from it.
+    The loss alone may rise where a method writes texts itself, or compares with a frozen model from which it departs.
     """
     trainee, losses, reached = Trainee(subject, subject.rows[-2:]), list[float](), set[str]()
-    start = trainee.likelihood()
+    start = trainee.nll()
     for _ in range(OVERFIT_STEPS):
         losses.append(trainee.step())
         largest = {name: float(gradient.abs().max()) for name, gradient in gradients_of(trainee.objective).items()}
@@ -338,18 +338,18 @@ def overfit(subject: Subject) -> str:
         f"none at {', '.join(missed)}",
         remedy,
     )
-    learned, (first, *_, last) = trainee.likelihood(), losses
+    learned, (first, *_, last) = trainee.nll(), losses
     actual = f"{start:.3g} -> {learned:.3g} nats a token, loss {first:.3g} -> {last:.3g} in {trainee.taken} steps"
     any_loss = subject.makes_texts or bool(getattr(subject.method.kind, "reference", ""))
     remedy = "look at the sign of each term and at what is detached"
-    need(learned < start and (any_loss or last < first), "loss and likelihood of two rows to fall", actual, remedy)
+    need(learned < start and (any_loss or last < first), "loss and NLL of two rows to fall", actual, remedy)
     return actual
 
 
 # Several processes -------------------------------------------------------------------------------------------------
 
 WORLD, STEPS, BATCH = 2, 4, 5
-"""Processes, steps, and rows of a step: not a multiple of two, so that each has rows and tokens of another number."""
+"""Processes, steps, and rows of a step: not a multiple of two, so that they have unequal numbers of rows and tokens."""
 CURVE = "the training curve"
 
 

@@ -36,7 +36,7 @@ class ControlEffect:
         share: its mean effect over the mean effect, over the seeds that both have.
         rest: the effect less that of the control, paired by seed.
         value: the control's own mean over the columns; with `nearer` its gap to human text, in per cent.
-        is_empty: it lacks the part that it was made for, since validation data gave its memory the weight 0.
+        is_empty: it lacks the part that it was made for, since validation chose the weight 0 for its memory.
     """
 
     label: str

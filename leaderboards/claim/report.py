@@ -145,7 +145,7 @@ def control_text(verdict: Verdict) -> Iterator[str]:
         percent = " to ".join(dict.fromkeys(f"{100 * share:.0f}" for share in (shares[0], shares[-1])))
         seeds = ranged(sorted({str(len(control.rest.by_seed)) for control in found}))
         if all(control.is_empty for control in found):
-            yield f"{name} is no test, since validation data gave its memory the weight 0"
+            yield f"{name} is no test, since validation chose the weight 0 for its memory"
         elif shares[-1] <= 0:
             yield f"{name} has none of the effect"
         elif replaced == "method":

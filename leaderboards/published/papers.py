@@ -84,8 +84,8 @@ class Published:
 
     @property
     def name(self) -> str:
-        """Paper, table and decoding: a published greedy row must not be read as our top-k one."""
-        return ", ".join(filter(None, [f"{self.paper} {self.table}", self.decoding]))
+        """Method, paper, table and decoding: a published greedy row must not be read as our top-k one."""
+        return ", ".join(filter(None, [f"{self.method} in {self.paper} {self.table}", self.decoding]))
 
 
 def published(task: str) -> list[Published]:

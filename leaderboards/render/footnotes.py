@@ -24,16 +24,16 @@ def under_table(table: Table) -> list[str]:
 
 
 def legend(table: Table, *, is_page: bool = False) -> list[str]:
-    """Return the meaning of each mark that occurs in the shown columns; the page marks best and second values, too."""
+    """Return the meaning of each mark that occurs in the shown columns."""
     values = [value for row in table.rows for column, value in row.values.items() if column in table.columns]
     interval = INTERVAL
     if not is_page and any(row.sampling_note for row in table.rows):
         interval = f"{INTERVAL}, or over sampling seeds where a note says so"
     best = f"bold: best mean of {MIN_SEEDS} seeds or more within a backbone, with controls and trivial rows"
-    has_best = is_page and any(table.best_and_second(column, MIN_SEEDS)[0] for column in table.columns)
+    has_best = any(table.best_and_second(column, MIN_SEEDS)[0] for column in table.columns)
     meanings = {
         interval: any(value.half is not None and value.mean is not None for value in values),
-        f"{best}; underlined: second": has_best,
+        best + "; underlined: second" * is_page: has_best,
         DIFFERS: any(value.differs for value in values),
     }
     return [text for text, is_there in meanings.items() if is_there]
@@ -46,7 +46,9 @@ def footnotes(table: Table) -> list[str]:
     lines = []
     if table.published and len(decodings) == 1:  # of several, the label of each row has its own
         lines.append(f"decoding of our rows: {short_decoding(decodings.pop())}")
-    lines += sorted({f"{paper.paper} {paper.table}: {paper.note}" for paper in table.published if paper.note})
+    there = {row.method for row in rows}
+    papers = [paper for paper in table.published if paper.note and paper.method in there]
+    lines += sorted({f"{paper.paper} {paper.table}: {paper.note}" for paper in papers})
     lines += dict.fromkeys(f"{row.method}: {row.remark}" for row in rows if row.remark)
     lines += dict.fromkeys(f"{row.method}: {row.sampling_note}" for row in rows if row.sampling_note)
     untrained = [row for row in rows if row.method.endswith(".untrained") and is_pretrained(row.backbone)]

@@ -60,7 +60,7 @@ def long_frame(content: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def wide_frame(content: Mapping[str, Any]) -> pd.DataFrame:
-    """Return a frame with a line for each row of the board and the means of its metrics as columns."""
+    """Return a frame with a line for each row of a method and the means of its metrics as columns."""
     import pandas as pd
 
     metrics = dict.fromkeys(column["name"] for table in content["tables"] for column in table["columns"])
@@ -80,7 +80,7 @@ def comma_separated(leaderboards: Leaderboards) -> str:
 
 
 def _harmless(field: object) -> object:
-    """Return a field; a text without control characters, so that no spreadsheet takes it for a formula."""
+    """Return a field, lists as JSON, and a text with an apostrophe before what a spreadsheet takes for a formula."""
     if isinstance(field, dict | list):
         return json.dumps(field)
     if not isinstance(field, str):
@@ -96,7 +96,7 @@ FIXED = ("method", "backbone", "seeds")
 
 
 @dataclass(frozen=True)
-class Cell:
+class TableCell:
     """A text in a line, such as `33.12 ±1.00 (n=2)`, and how it is marked."""
 
     text: str
@@ -117,7 +117,7 @@ class Line:
 
     kind: str
     label: str
-    cells: Sequence[Cell]
+    cells: Sequence[TableCell]
 
     @property
     def indented(self) -> str:
@@ -129,25 +129,25 @@ def lines_of(table: Table) -> Iterator[Line]:
     """Yield our rows, each method followed by its published rows once, and then the rows of human texts."""
     ranked = {column: table.best_and_second(column, MIN_SEEDS) for column in table.columns}
 
-    def cells(row: TableRow, place: int | None) -> Iterator[Cell]:
+    def cells(row: TableRow, place: int | None) -> Iterator[TableCell]:
         for column in table.columns:
             if (value := row.values.get(column)) is None:
-                yield Cell("")
+                yield TableCell("")
                 continue
             interval, fewer, (best, second) = value.interval, row.fewer(value), ranked[column]
             text = value.text + (f" ±{interval}" if interval else "") + (f" ({fewer})" if fewer else "")
-            yield Cell(text, place in best, place in second, value.differs)
+            yield TableCell(text, place in best, place in second, value.differs)
 
     followed = set[str]()
     for place, row in enumerate(table.rows):
-        yield Line("ours", row.label, [Cell(row.backbone), Cell(row.seeds_text), *cells(row, place)])
+        yield Line("ours", row.label, [TableCell(row.backbone), TableCell(row.seeds_text), *cells(row, place)])
         for paper in table.published if row.method not in followed else ():
             if paper.method == row.method:
-                values = [Cell(number(paper.values.get(metric_name(column)))) for column in table.columns]
-                yield Line("paper", paper.name, [Cell(paper.backbone), Cell(""), *values])
+                values = [TableCell(number(paper.values.get(metric_name(column)))) for column in table.columns]
+                yield Line("paper", paper.name, [TableCell(paper.backbone), TableCell(""), *values])
         followed.add(row.method)
     for row in table.human:
-        yield Line("human", HUMAN_LABEL, [Cell(""), Cell(""), *cells(row, None)])
+        yield Line("human", HUMAN_LABEL, [TableCell(""), TableCell(""), *cells(row, None)])
 
 
 # Terminal ------------------------------------------------------------------------------------------------------------
@@ -197,7 +197,7 @@ def markdown(leaderboards: Leaderboards) -> str:
     return "\n".join(parts) + "".join(f"\n{escaped(note)}\n" for note in leaderboards.notes)
 
 
-def _markdown_cell(cell: Cell) -> str:
+def _markdown_cell(cell: TableCell) -> str:
     text = escaped(cell.text)
     return (f"**{text}**" if cell.best else text) + "†" * cell.differs
 
@@ -210,7 +210,7 @@ SPECIAL = {
     "|": r"\textbar{}", '"': r"\textquotedbl{}", "'": r"\textquotesingle{}", "`": r"\textasciigrave{}",
     "-": "{-}", "±": r"$\pm$", "†": r"$^\dagger$", "·": r"$\cdot$",
 }  # fmt: skip
-"""Hyphens are in braces, so that two of them do not become a dash. `pandas` escapes neither these nor `<`, `>`, `|`."""
+"""Hyphens are in braces, so that two of them do not become a dash."""
 
 
 def latex(leaderboards: Leaderboards) -> str:
@@ -259,7 +259,7 @@ def _latex_row(cells: Iterable[str]) -> str:
     return rf"{' & '.join(cells)} \\"
 
 
-def _latex_cell(cell: Cell) -> str:
+def _latex_cell(cell: TableCell) -> str:
     text = latex_escaped(cell.text)
     if cell.best:
         text = rf"\textbf{{{text}}}"

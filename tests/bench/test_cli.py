@@ -84,7 +84,7 @@ def test_list_names_everything_there_is(bench):
     content = json.loads(bench("list", "--json").out)
     assert list(content) == ["methods", "tasks", "backbones", "metrics", "decodings"]
     assert content["methods"]["trime"]["variants"] == {
-        "released": {"method.variant": "released", "summary": "as the authors' released code has it"}
+        "released": {"method.variant": "released", "summary": "as HistAlign's released code has it"}
     }
     assert list(json.loads(bench("list", "tasks", "--json").out)["tasks"]) == list(TASKS)
 
@@ -296,10 +296,10 @@ def test_no_key_of_the_environment_is_stored(tiny_store):
         ([*RUN, "--method", "no_such_module:X"], 3, "cannot import 'no_such_module' for 'no_such_module:X'"),
         ([*RUN, "--method", "bench.base.keys:key_of"], 2, "'bench.base.keys:key_of' is not a subclass of"),
         ([*RUN, "--backbone", "smal-causal"], 2, "no backbone 'smal-causal'; did you mean 'small-causal'?"),
-        ([*RUN, "--seeds", "1,x"], 2, "seeds is a whole number, not 'x'"),
+        ([*RUN, "--seeds", "1,x"], 2, "seeds must be a whole number, not 'x'"),
         ([*RUN, "--set", "trainer.stesp=1"], 2, "no option 'trainer.stesp'; did you mean 'steps'?"),
         ([*RUN, "--set", "trainer.steps"], 2, "--set takes section.name=value, not 'trainer.steps'"),
-        ([*RUN, "--set", "trainer.lr=nan"], 2, "trainer.lr is a finite number, not 'nan'"),
+        ([*RUN, "--set", "trainer.lr=nan"], 2, "trainer.lr must be a finite number, not 'nan'"),
         ([*RUN, "--set", "task.splti=clean"], 2, "no task in this run has the option 'splti'; did you mean 'split'?"),
         ([*RUN, "--set", "trime:trainer.lr=1"], 2, "'trime:trainer.lr' is for 'trime', which is not in this run"),
         ([*RUN, "--dry-run", "--decode", "greedy+max_new_tokens=999"], 2,
@@ -324,9 +324,9 @@ def test_a_wrong_word_is_one_clear_line(bench, arguments, code, says):
     ("text", "says"),
     [
         ("task: logicnl", "no task 'logicnl'; did you mean 'logicnlg'?"),
-        ("task: logicnlg\npreset: smal", "preset is one of small, mid, paper, not 'smal'; did you mean 'small'?"),
-        ("task: logicnlg\nseeds: [a]", "option 'seeds' is a whole number, not 'a'"),
-        ("task: logicnlg\nset: {trainer.lr: no}", "trainer.lr is a finite number, not 'no'"),
+        ("task: logicnlg\npreset: smal", "preset must be one of small, mid, paper, not 'smal'; did you mean 'small'?"),
+        ("task: logicnlg\nseeds: [a]", "option 'seeds' must be a whole number, not 'a'"),
+        ("task: logicnlg\nset: {trainer.lr: no}", "trainer.lr must be a finite number, not 'no'"),
         ("method: mle", "say what to run: --task NAME"),
     ],
 )

@@ -129,7 +129,7 @@ def test_a_memory_without_weight_in_every_seed_is_a_remark(tmp_path):
         scored(trained(tmp_path / "one", "mle.cache", seed, memory=weight), {"bleu-1": 1.0})
         scored(trained(tmp_path / "none", "mle.cache", seed, memory=0.0), {"bleu-1": 1.0})
     assert row(one(tmp_path / "one"), "mle.cache").remark == ""
-    assert "gave its memory the weight 0" in row(one(tmp_path / "none"), "mle.cache").remark
+    assert "validation chose the cache weight 0" in row(one(tmp_path / "none"), "mle.cache").remark
 
 
 def test_another_backbone_stands_in_its_own_block_and_ranks_for_itself(tmp_path):

@@ -87,9 +87,9 @@ class TestClasses:
         ("options", "tokens", "says"),
         [
             ({"classes": "fixed_eq_token"}, V, "fixed_eq_token needs the number of classes, for example number=8"),
-            ({"classes": "fixed_eq_freq", "number": -1}, V, "option 'number' is at least 0, not -1"),
+            ({"classes": "fixed_eq_freq", "number": -1}, V, "option 'number' must be at least 0, not -1"),
             ({"number": 4}, V, "number=4 has no effect with classes=mefmax"),
-            ({}, V + 3, f"frequency table has {V + 3} tokens, the backbone {V}"),
+            ({}, V + 3, f"expected {V} token counts, one for each row of the model's head, got {V + 3}"),
             ({"classes": "fixed_eq_freq", "number": V + 1}, V, f"{V + 1} classes cannot share {V} tokens"),
         ],
     )
@@ -259,7 +259,7 @@ class TestDecoding:
     )
     def test_decodings_eq_7_does_not_have(self, mode: str) -> None:
         """By the whole distribution all of them decode; which one is meant must be said."""
-        with pytest.raises(UsageError, match="f2softmax: .*eq. 7 cuts within"):
+        with pytest.raises(UsageError, match="f2softmax: .*equation 7"):
             F2Softmax.resolved(parse(mode)[0])
         objective, decoding = made("gpt2"), parse(f"posterior:{mode}")[0]
         assert F2Softmax.resolved(decoding) is decoding

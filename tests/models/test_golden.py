@@ -139,9 +139,9 @@ def test_one_gradient_under_four_names(number: int) -> None:
     ("name", "options", "says"),
     [
         ("tailr", {"form": "power", "gamma": 0.5}, "gamma=0.5 has no effect with form=power, only with form tailr"),
-        ("gem", {"beta": 1.5}, "'beta' is at least 0.05 and at most 1, not 1.5"),
-        ("histalign", {"margin": float("inf")}, "'margin' is a finite number, not 'inf'"),
-        ("histalign", {"variant": "relased"}, "'variant' is one of paper, released, mean, not 'relased'; did you mean"),
+        ("gem", {"beta": 1.5}, "'beta' must be at least 0.05 and at most 1, not 1.5"),
+        ("histalign", {"margin": float("inf")}, "'margin' must be a finite number, not 'inf'"),
+        ("histalign", {"variant": "relased"}, "'variant' must be one of paper, released, mean, not 'relased'; did"),
         ("loss_truncation", {"size": 20, "min_count": 10}, "min_count is at least size, .* got min_count=10"),
     ],
 )

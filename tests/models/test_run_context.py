@@ -74,9 +74,12 @@ def test_what_a_run_says_is_taken() -> None:
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
-        ({"lr": math.nan}, "Optimiser.lr is a finite number, not 'nan'"),
-        ({"warmup": 2}, "Optimiser.warmup is at least 0 and at most 1, not 2"),
-        ({"schedule": "Linear"}, "Optimiser.schedule is one of linear, constant, steps, not 'Linear'; did you mean"),
+        ({"lr": math.nan}, "Optimiser.lr must be a finite number, not 'nan'"),
+        ({"warmup": 2}, "Optimiser.warmup must be at least 0 and at most 1, not 2"),
+        (
+            {"schedule": "Linear"},
+            "Optimiser.schedule must be one of linear, constant, steps, not 'Linear'; did",
+        ),
     ],
 )
 def test_an_optimiser_that_could_not_train_is_refused(settings: dict[str, Any], says: str) -> None:

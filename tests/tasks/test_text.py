@@ -134,7 +134,7 @@ def test_splits_without_a_file_take_their_share_of_the_training_text(corpus: Pat
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"words": 31}, "task.words is at least 8 more than task.prompt_words, not 31 and 24"),
+        ({"words": 31}, "task.words must be at least 8 more than task.prompt_words, not 31 and 24"),
         ({"test_path": "a.txt"}, "need task.path"),
     ],
 )

@@ -66,7 +66,7 @@ def test_options_keep_tags_and_line_ends_and_move_the_rule(tmp_path: Path) -> No
     task = loaded(WritingPrompts, folder(tmp_path, "jsonl"), tag=True, newlines=True, more_than=0, fewer_than=6)
     assert contents(task, "test") == [("test/0", "", "[WP] Run!\nHe won't run.")]
     assert contents(task, "train")[0][2] == "[WP] Run!\nHe won't run."
-    with pytest.raises(UsageError, match=r"task\.more_than is at least 2 below task\.fewer_than, not 5 and 6"):
+    with pytest.raises(UsageError, match=r"task\.more_than must be 2 or more below task\.fewer_than, not 5 and 6"):
         WritingPrompts(more_than=5, fewer_than=6)
 
 

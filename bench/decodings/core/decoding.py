@@ -22,17 +22,17 @@ from bench.errors import UsageError
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["DISTRIBUTIONS", "Decoding", "Distribution", "Own", "Texts"]
+__all__ = ["DISTRIBUTIONS", "Decoding", "Distribution", "PluginOrigin", "Texts"]
 
 Distribution = Literal["model", "posterior", "decoupled", "f2_released"]
 DISTRIBUTIONS: tuple[Distribution, ...] = get_args(Distribution)
 CLASS_CUTS = {
-    "decoupled": "eq. 7 cuts within one class",
-    "f2_released": "the released code cuts over the classes that it draws",
+    "decoupled": "F2-Softmax's equation 7 cuts tokens within the class that is drawn",
+    "f2_released": "the released code of F2-Softmax cuts tokens of the classes that it draws",
 }
 """Distributions that draw a class of tokens first, and why some options do not go with them."""
-NOT_TYPED = ("distribution", "own")
-"""Fields that are no options: they come from what is typed before the name."""
+NOT_OPTIONS = ("distribution", "plugin")
+"""Fields that are set by the prefix (`posterior:`) and by the name of a plug-in, not by `+option=value`."""
 LAST = ("no_repeat_ngram", "unrepeated_ngram", "early_stopping", "repetition_penalty", "max_new_tokens")
 """Options that a text has behind all others, in this order, which stored names have."""
 
@@ -76,7 +76,7 @@ class Texts(Protocol):
 
 
 @dataclass(frozen=True)
-class Own:
+class PluginOrigin:
     """The origin of a decoding that is a plug-in.
 
     Args:
@@ -103,7 +103,7 @@ class Decoding:
             a frequency class first and then a token of it, cut within the class (F2-Softmax eq. 7); greedy and beam
             search take the most probable class, and a beam is scored by its tokens' probabilities within their classes;
             `f2_released` is the decoding of F2-Softmax's released code (`bench.decodings.core.released_classes`).
-        own: the origin of a plug-in.
+        plugin: where the class of a plug-in is from; None for a decoding of ours.
 
     Raises:
         UsageError: for a value that is out of range or has no effect.
@@ -119,7 +119,7 @@ class Decoding:
     repetition_penalty: Annotated[float, Range(above=0), OMIT_IF_DEFAULT] = 1.0
     max_new_tokens: Positive | None = None
     distribution: Distribution = "model"
-    own: Own | None = None
+    plugin: PluginOrigin | None = None
 
     def __post_init__(self) -> None:
         check_fields(self, f"decoding '{self.name}'")
@@ -136,7 +136,8 @@ class Decoding:
             )
         if self.class_cut() is None:
             raise UsageError(
-                f"decoupled decoding is not for {self.name}: eq. 7 cuts within a class (greedy, beam, topk, nucleus)"
+                f"decoupled decoding is not for {self.name}: F2-Softmax's equation 7 is defined here for greedy, beam, "
+                f"topk and nucleus"
             )
         for name in ("temperature", "no_repeat_ngram", "repetition_penalty"):
             _, default = self.options().get(name, (None, None))
@@ -167,21 +168,21 @@ class Decoding:
     @cache
     def options(cls) -> Mapping[str, tuple[Any, Any]]:
         """Return annotation and default of each option, in the order they are typed, as `options_of` does."""
-        options = {name: option for name, option in options_of(cls).items() if name not in NOT_TYPED}
+        options = {name: option for name, option in options_of(cls).items() if name not in NOT_OPTIONS}
         ordered = sorted(options, key=lambda name: (name != cls.main_option, name in LAST and 1 + LAST.index(name)))
         return {name: options[name] for name in ordered}
 
     @property
     def text(self) -> str:
-        """The shortest text for this decoding, which keys, tables and seeds have; of ours, what a user types."""
+        """The canonical name of this decoding in keys, tables and seeds; for one of ours also what a user types."""
         return self._text(self.name)
 
     @property
     def spec(self) -> str:
         """What to type to make this decoding again."""
-        if self.own is None:
+        if self.plugin is None:
             return self.text
-        return self._text(self.own.spec)
+        return self._text(self.plugin.spec)
 
     def _text(self, name: str) -> str:
         """Return a name with its value and the options that differ from their defaults."""
@@ -201,6 +202,6 @@ class Decoding:
         options = {name: getattr(self, name) for name in self.options()}
         content: dict[str, Any] = {"mode": self.name, **omit_defaults(type(self), options)}
         content["distribution"] = self.distribution
-        if self.own is not None:
-            content["code"] = {"class": self.own.target, "source_sha256": self.own.source_sha256}
+        if self.plugin is not None:
+            content["code"] = {"class": self.plugin.target, "source_sha256": self.plugin.source_sha256}
         return content

@@ -137,7 +137,7 @@ def test_values_become_what_the_annotation_says(value, annotation, right):
     ],
 )
 def test_a_value_that_is_not_allowed_is_refused_in_one_line(value, annotation, expected):
-    assert refusal(read, value, annotation) == f"method.x is {expected}"
+    assert refusal(read, value, annotation) == f"method.x must be {expected}"
 
 
 def test_every_option_gets_its_value():
@@ -164,7 +164,7 @@ def test_unknown_and_missing_options_are_refused():
     assert refusal(read_options, Loss, {"wieght": 1}, "method.").startswith("no option 'method.wieght'; did you mean")
     assert refusal(read_options, Loss, {}, "method 'loss'") == "method 'loss' needs the option 'needed'"
     found = refusal(read_options, Loss, {"needed": "x"}, "method 'loss'")
-    assert found == "method 'loss' option 'needed' is a whole number, not 'x'"
+    assert found == "method 'loss' option 'needed' must be a whole number, not 'x'"
 
 
 # Constructors -----------------------------------------------------------------------------------------------------
@@ -200,9 +200,9 @@ def test_a_constructor_gets_its_options_as_their_annotations_say():
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"share": math.nan, "rows": 1}, "thing 'made' option 'share' is a finite number, not 'nan'"),
-        ({"share": 2, "rows": 1}, "thing 'made' option 'share' is at least 0 and at most 1, not 2"),
-        ({"orders": [1.5]}, "thing 'made' option 'orders' is a whole number, not '1.5'"),
+        ({"share": math.nan, "rows": 1}, "thing 'made' option 'share' must be a finite number, not 'nan'"),
+        ({"share": 2, "rows": 1}, "thing 'made' option 'share' must be at least 0 and at most 1, not 2"),
+        ({"orders": [1.5]}, "thing 'made' option 'orders' must be a whole number, not '1.5'"),
         ({"shares": 1}, "thing 'made' has no option 'shares'; did you mean 'share'?"),
         ({"share": 0.5}, "share needs rows"),
     ],
@@ -222,7 +222,7 @@ def test_a_factory_that_takes_any_option_may():
         return others
 
     assert anything(depth="x") == {"depth": "x"}
-    assert refusal(anything, width="x").startswith("any option 'width' is a whole number")
+    assert refusal(anything, width="x").startswith("any option 'width' must be a whole number")
 
 
 def test_fields_of_a_dataclass_are_checked():
@@ -234,4 +234,4 @@ def test_fields_of_a_dataclass_are_checked():
             check_fields(self)
 
     assert repr(Rate(1).lr) == "1.0"
-    assert refusal(Rate, math.nan) == "Rate.lr is a finite number, not 'nan'"
+    assert refusal(Rate, math.nan) == "Rate.lr must be a finite number, not 'nan'"

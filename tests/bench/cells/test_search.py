@@ -66,7 +66,7 @@ def test_trials_with_a_name_that_does_not_fit(words: list[str], message: str) ->
         (["2", "by=acc@2/cahce"], "did you mean 'acc@2/cache'"),
         (["2", "by=rank/float64"], "of which more or less is better"),
         (["method.alpha=1,2"], "no method in this run has the option 'alpha'"),
-        (["optim.lr=1,-1"], "trainer.lr is at least 0, not -1"),
+        (["optim.lr=1,-1"], "trainer.lr must be at least 0, not -1"),
     ],
 )
 def test_what_cannot_be_tried_is_refused_before_anything_is_trained(
@@ -189,7 +189,7 @@ def test_a_rate_is_picked_by_likelihood_and_not_by_a_loss_with_a_penalty(bench: 
     results, method = tmp_path / "results", penalised_method(tmp_path)
     ended = bench(*TINY, "--method", method, "--trials", "3", "--set", "trainer.steps=6", "--results", str(results))
     assert ended.code == 0, ended.err
-    assert "optim.lr picked from 3 combinations by validation NLL: mle, penalised" in ended.out
+    assert "trainer.lr picked from 3 combinations by validation NLL: mle, penalised" in ended.out
     _, record, grid = picked(results)["penalised", 0]
     nlls = {float(one["sets"][0].rpartition("=")[2]): one["nll"] for one in grid["tried"]}
     assert record["config"]["trainer"]["lr"] == min(nlls, key=nlls.__getitem__) == min(nlls)

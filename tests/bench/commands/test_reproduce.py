@@ -218,7 +218,7 @@ def test_the_list_has_every_table_with_its_cells_and_how_it_comes(bench):
     [
         (("histalign/tabel1",), "did you mean 'histalign/table1'"),
         (("histaling",), "did you mean 'histalign'"),
-        (("histalign/table1", "--seeds", "x"), "seeds is a whole number"),
+        (("histalign/table1", "--seeds", "x"), "seeds must be a whole number"),
         (("histalign/table1", "--set", "trainer.stepps=1"), "no option 'trainer.stepps'; did you mean 'steps'"),
     ],
 )

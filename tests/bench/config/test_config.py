@@ -79,11 +79,15 @@ def test_options_read_every_field_of_a_default_back_from_text():
     ("kind", "values", "says"),
     [
         (TrainerConfig, {"stepz": 1}, "no option 'it.stepz'; did you mean 'steps'?"),
-        (TrainerConfig, {"schedule": "Linear"}, "it.schedule is one of linear, constant, steps, not 'Linear'; did you"),
-        (TrainerConfig, {"lr": "-1"}, "it.lr is at least 0, not -1"),
-        (TrainerConfig, {"warmup": 10}, "it.warmup is at least 0 and at most 1, not 10"),
-        (EvaluationConfig, {"rows": "0"}, "it.rows is at least 1, not 0"),
-        (EvaluationConfig, {"split": "tset"}, "it.split is one of valid, test, not 'tset'"),
+        (
+            TrainerConfig,
+            {"schedule": "Linear"},
+            "it.schedule must be one of linear, constant, steps, not 'Linear'",
+        ),
+        (TrainerConfig, {"lr": "-1"}, "it.lr must be at least 0, not -1"),
+        (TrainerConfig, {"warmup": 10}, "it.warmup must be at least 0 and at most 1, not 10"),
+        (EvaluationConfig, {"rows": "0"}, "it.rows must be at least 1, not 0"),
+        (EvaluationConfig, {"split": "tset"}, "it.split must be one of valid, test, not 'tset'"),
     ],
 )
 def test_wrong_values_are_refused_before_anything_is_trained(kind, values, says):
@@ -128,9 +132,9 @@ def test_scalars_stay_what_was_written(tmp_path):
         ("set: [a]", "'set' in "),
         ("set:\n  trainer: {lr: 1}", "'set' in "),
         ("set:\n  trainer.lr: [1]", "'set' in "),
-        ("backbone: [a, b]", "option 'backbone' is text, not ['a', 'b']"),
-        ("task: {a: b}", "option 'task' is a list"),
-        ("seeds: [[1]]", "option 'seeds' is a whole number, not ['1']"),
+        ("backbone: [a, b]", "option 'backbone' must be text, not ['a', 'b']"),
+        ("task: {a: b}", "option 'task' must be a list"),
+        ("seeds: [[1]]", "option 'seeds' must be a whole number, not ['1']"),
         ("a: [", "cannot read the configuration"),
         ("a: b: c", "cannot read the configuration"),
         ("? [a]\n: b", "cannot read the configuration"),

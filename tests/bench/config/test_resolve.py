@@ -42,7 +42,7 @@ def test_options_of_a_users_class_have_types(own):
     assert config(method="my_losses:Focal").method_options == {"gamma": 2.0, "mode": "plain"}
     typed = config("method.gamma=3", "focal:method.mode=x", method="my_losses:Focal").method_options
     assert typed == {"gamma": 3.0, "mode": "x"}
-    with pytest.raises(UsageError, match="^method 'focal' option 'gamma' is a finite number, not 'big'$"):
+    with pytest.raises(UsageError, match="^method 'focal' option 'gamma' must be a finite number, not 'big'$"):
         config("method.gamma=big", method="my_losses:Focal")
 
 

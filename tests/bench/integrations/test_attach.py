@@ -204,8 +204,8 @@ def test_what_the_objective_does_not_read_is_refused(given, message: str) -> Non
         ("f2softmax", {}, "token_counts"),
         ("f2softmax", {"token_counts": COUNTS}, "batches"),
         ("asft", {"reference": "folder"}, "expected reference=MODEL"),
-        ("mle", {"token_counts": COUNTS}, "does not read"),
-        ("mle", {"reference": "a model"}, "reads no"),
+        ("mle", {"token_counts": COUNTS}, "does not use token_counts"),
+        ("mle", {"reference": "a model"}, "does not use reference"),
         ("gold", {}, "reference"),
         ("adadec", {}, "bilstm"),
         ("mle.cache", {}, "trains no weights"),
@@ -245,7 +245,7 @@ def test_detach_lets_a_head_be_trained_again_that_the_method_replaced() -> None:
     with pytest.warns(UserWarning, match="the model's own head was not trained"):
         detach(model)
     assert head.requires_grad
-    with pytest.raises(UsageError, match="vocabulary|tokens"):
+    with pytest.raises(UsageError, match="token counts"):
         attach(model, "f2softmax", token_counts=COUNTS[1:], batches=())
     assert head.requires_grad
     assert type(model) is BartForConditionalGeneration

@@ -65,8 +65,8 @@ STATED: list[tuple[str, str, list[tuple[str, str, dict[str, Any]]]]] = [
      [(TEMPLATE, method, {**FINE_TUNED, "metric": "acc@2/cache"}) for method in ("trime", "histalign.released")]),
     ("fine_tuning", "names both words in {:.0f} % of the prompts without a cache",
      [(TEMPLATE, "mle", {**FINE_TUNED, "metric": "acc@2/full"})]),
-    ("fine_tuning", "has a perplexity of {:.0f}, and with that of the released code (`histalign.released`) of {:.0f}. "
-     "With `histalign.mean`, which divides the ranking term by the number of pairs, it has one of {:.0f}.",
+    ("fine_tuning", "the perplexity is {:.0f}, and with that of the released code {:.0f}. "
+     "With `histalign.mean`, which divides the ranking term by the number of pairs, it is {:.0f}.",
      [(TEMPLATE, method, {**FINE_TUNED, "metric": "ppl/token"})
       for method in ("histalign", "histalign.released", "histalign.mean")]),
     ("fine_tuning", "ROUGE-1 is {:.1f} before it, {:.1f} for `lead`, and between {:.1f} and {:.1f} after it",
@@ -141,7 +141,7 @@ def test_what_a_text_states_is_of_its_rows(
 def test_the_prompts_of_one_template_are_those_that_trime_misses(scores: pd.DataFrame) -> None:
     """Its share is what `acc@2/cache` lacks to 100 %, with every seed."""
     missing, prompts = 479, 1951
-    assert f"with {missing} of the {prompts:,} prompts" in text_of("fine_tuning")
+    assert f"with {missing} of the {prompts:,} different prompts" in text_of("fine_tuning")
     found = of(scores, TEMPLATE, "trime", **{**FINE_TUNED, "metric": "acc@2/cache"})
     assert len(found) == 3
     assert found.value.tolist() == pytest.approx([100 * (prompts - missing) / prompts] * 3)

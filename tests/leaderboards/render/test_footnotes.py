@@ -89,7 +89,7 @@ def test_what_was_picked_stands_under_the_table(tmp_path: Path) -> None:
     for method in ("mle", "trime"):
         scored(searched(trained(tmp_path, method), [2.0, 2.1]), {"bleu-3": 20.0})
     lines = tuning(one(tmp_path))
-    assert lines[0] == "optim.lr picked from 2 combinations by validation NLL: mle, trime"
+    assert lines[0] == "trainer.lr picked from 2 combinations by validation NLL: mle, trime"
     assert lines[0] in render(leaderboards_of(Store(tmp_path)), "markdown")
 
 
@@ -117,10 +117,10 @@ def test_settings_say_by_what_they_were_picked(tmp_path: Path) -> None:
         tried = [{"sets": [f"{method}:optim.lr={rate}", f"{method}:method.alpha=1"], "nll": 2.0} for rate in (1, 2)]
         cell.write_record("grid-aa.json", {"tried": tried, **content}, PROVENANCE)
     lines = tuning(one(tmp_path))
-    text = "optim.lr, method.alpha picked from 2 combinations by validation NLL"
+    text = "trainer.lr, method.alpha picked from 2 combinations by validation NLL"
     assert f"{text}: histalign" in lines
     assert f"{text}, options of the method (method.*) by validation rouge-l: label_smoothing" in lines
-    assert "optim.lr, method.alpha picked from 2 combinations by validation rouge-l: gem" in lines
+    assert "trainer.lr, method.alpha picked from 2 combinations by validation rouge-l: gem" in lines
 
 
 def test_a_method_that_was_tuned_more_than_its_baseline_is_named(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_a_valid_split_of_trials_alone_is_no_table(tmp_path: Path) -> None:
     )
     found, left_out = tables(Store(tmp_path))
     assert [table.split for table in found] == ["test"]
-    assert left_out["logicnlg"] == {"runs that a search of settings tried are left out": 1}
+    assert left_out["logicnlg"] == {"trial runs of a search of settings are left out": 1}
     scored(trained(tmp_path, "trime", data=VALID), {"ppl/word": 8.0}, **likelihood)
     found, _ = tables(Store(tmp_path))
     assert sorted(table.split for table in found) == ["test", "valid"], "other cells are on it too"

@@ -185,9 +185,9 @@ def test_options_of_a_users_task_are_checked_before_it_is_made():
 
     assert Sized(rows=2).given == {"rows": 2}
     for options, says in (
-        ({"rows": 0}, "^task 'sized' option 'rows' is at least 1, not 0$"),
-        ({"rows": "x"}, "^task 'sized' option 'rows' is a whole number, not 'x'$"),
-        ({"ratio": float("nan")}, "^task 'sized' option 'ratio' is a finite number, not 'nan'$"),
+        ({"rows": 0}, "^task 'sized' option 'rows' must be at least 1, not 0$"),
+        ({"rows": "x"}, "^task 'sized' option 'rows' must be a whole number, not 'x'$"),
+        ({"ratio": float("nan")}, "^task 'sized' option 'ratio' must be a finite number, not 'nan'$"),
         ({"row": 4}, "^task 'sized' has no option 'row'; did you mean 'rows'\\?$"),
         ({"rows": 1}, "^task.ratio leaves no row$"),
     ):
