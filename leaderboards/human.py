@@ -98,7 +98,7 @@ def write_study(folder: Path, items: Sequence[Mapping[str, str]], key: Mapping[s
 
     path, frame = folder / "key.json", pd.DataFrame(items)
     if path.exists() and read_key(path)["study"] != key["study"]:
-        raise UsageError(f"'{path}' is of another study; name another folder with --out")
+        raise UsageError(f"'{path}' is of another study; name another folder with --output")
     write_atomic(path, json.dumps(key, indent=1).encode(), replace=True)
     write_atomic(folder / "items.csv", frame.to_csv(index=False).encode(), replace=True)
 

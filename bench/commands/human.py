@@ -22,13 +22,13 @@ def options(parser: argparse.ArgumentParser) -> None:
     export = actions.add_parser("export", help="write texts as CSV for an annotation tool", allow_abbrev=False)
     export.add_argument("results", type=Path, metavar="RESULTS", help="the results folder")
     export.add_argument("--task", required=True, metavar="NAME", help="whose texts are judged")
-    export.add_argument("--methods", required=True, action="append", metavar="A,B", help="two for pairs, or more")
+    export.add_argument("--method", required=True, action="append", metavar="A,B", help="two for pairs, or more")
     export.add_argument("--kind", choices=["pairs", "ratings"], default="pairs", help="default pairs")
     export.add_argument(
         "--questions", action="append", metavar="NAMES", help="columns of answers; default fluency and coherence"
     )
     export.add_argument("--items", type=positive, default=50, metavar="N", help="rows to judge; default 50")
-    export.add_argument("--out", required=True, type=Path, metavar="DIR", help="where items.csv and key.json go")
+    export.add_argument("--output", required=True, type=Path, metavar="DIR", help="where items.csv and key.json go")
     export.add_argument("--decode", default="", metavar="D", help="default: one that all methods have texts of")
     add_options(export, "--set", "--data-dir")
     answers = actions.add_parser("import", help="read answers; print results and agreement", allow_abbrev=False)
@@ -96,7 +96,7 @@ def export(given: argparse.Namespace, store: Store) -> None:
     from bench.board.samples import read
     from bench.leaderboards.human import study, write_study
 
-    methods = split_names(given.methods)
+    methods = split_names(given.method)
     side = chosen_texts(given, methods, store)
     samples, notes = read(store, side, tasks_of(given).of)
     if notes:
@@ -107,14 +107,14 @@ def export(given: argparse.Namespace, store: Store) -> None:
     contexts = {sample.id: sample.prompt for sample in samples}
     questions = split_names(given.questions)
     items, key = study(texts, contexts, given.kind, questions, n=given.items, about=about)
-    write_study(given.out, items, key)
+    write_study(given.output, items, key)
     preset, _, _, seed, decoding = next(iter(side.values())).group[1:]
     print(
         f"texts of the preset {preset}, seed {seed}, {decoding}\n"
-        f"{given.out / 'items.csv'}: {len(items)} items for an annotation tool such as Label Studio; ask for "
+        f"{given.output / 'items.csv'}: {len(items)} items for an annotation tool such as Label Studio; ask for "
         f"{', '.join(key['questions'])} (docs/commands.md)\n"
-        f"{given.out / 'key.json'}: says which method wrote which text; keep it from raters and from being lost\n"
-        f"then: bench human import ANSWERS.csv --key {given.out / 'key.json'}"
+        f"{given.output / 'key.json'}: says which method wrote which text; keep it from raters and from being lost\n"
+        f"then: bench human import ANSWERS.csv --key {given.output / 'key.json'}"
     )
 
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `bench samples`."""
     parser.add_argument("--task", metavar="NAME", help="of this task; default any")
-    parser.add_argument("--methods", action="append", metavar="NAMES", help="names with commas; default all")
-    parser.add_argument("--decoding", metavar="D", help="e.g. greedy; default the one that most methods have")
+    parser.add_argument("--method", action="append", metavar="NAMES", help="names with commas; default all")
+    parser.add_argument("--decode", metavar="D", help="e.g. greedy; default the one that most methods have")
     parser.add_argument("--n", type=positive, default=5, metavar="N", help="rows to show; default 5")
     parser.add_argument("--row", metavar="ID", help="this row only")
     parser.add_argument("--source", metavar="TEXT", help="let the stored models generate for this text instead")
@@ -35,8 +35,8 @@ def run(given: argparse.Namespace) -> int:
     from bench.board.samples import holding, in_markdown, picked, read, shown, side_by_side
 
     render = in_markdown if given.format == "markdown" else shown
-    store, decoding = Store(Path(given.results)), given.decoding or ""
-    methods = [method_name(name, store) for name in split_names(given.methods)]
+    store, decoding = Store(Path(given.results)), given.decode or ""
+    methods = [method_name(name, store) for name in split_names(given.method)]
     tasks = task_names([given.task or "all"], store)
     stored_decoding = decoding if given.source is None else ""
     side, notes = side_by_side(rows for rows in holding(store, tasks) if rows.fits(methods, stored_decoding))

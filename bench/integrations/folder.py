@@ -112,7 +112,7 @@ def _no_counts() -> Tensor:
     """Stand in for the counts of the training tokens: no data of a task are read here."""
     raise MissingError(
         "this decoding needs the counts of the training tokens, which are not stored; give another one, such as "
-        "--decoding topk=3"
+        "--decode topk=3"
     )
 
 

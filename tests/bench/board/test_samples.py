@@ -73,9 +73,9 @@ def test_one_row_one_decoding_and_some_methods_can_be_asked_for(bench, tmp_path)
     where = ("--results", str(tmp_path))
     one = bench("samples", *where, "--row", "r1").out
     assert "prompt: r1" in one and "prompt: r2" not in one  # noqa: PT018
-    assert "by beam" in bench("samples", *where, "--decoding", "beam=4").out
-    assert "two cats" not in bench("samples", *where, "--methods", "mle").out
-    ended = bench("samples", *where, "--methods", "mle,face")
+    assert "by beam" in bench("samples", *where, "--decode", "beam=4").out
+    assert "two cats" not in bench("samples", *where, "--method", "mle").out
+    ended = bench("samples", *where, "--method", "mle,face")
     assert "no texts of face" in ended.out
 
 
@@ -98,9 +98,7 @@ def test_texts_cannot_command_the_terminal(bench, tmp_path, escape):
 
 
 def test_what_to_run_is_said_where_nothing_is_stored(bench, tmp_path):
-    ended = bench(
-        "samples", "--task", "logicnlg", "--methods", "mle", "--decoding", "greedy", "--results", str(tmp_path)
-    )
+    ended = bench("samples", "--task", "logicnlg", "--method", "mle", "--decode", "greedy", "--results", str(tmp_path))
     assert (ended.code, ended.out, len(ended.complaints)) == (3, "", 1)
     assert "bench run --task logicnlg --method mle --decode greedy makes some" in ended.err
 
@@ -108,7 +106,7 @@ def test_what_to_run_is_said_where_nothing_is_stored(bench, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--methods", "mel"), "did you mean 'mle'"),
+        (("--method", "mel"), "did you mean 'mle'"),
         (("--task", "logicnl"), "did you mean 'logicnlg'"),
         (("--row", "r11"), "there is, for example, 'r1'"),
     ],

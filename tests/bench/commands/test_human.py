@@ -26,8 +26,8 @@ def store(root, method, seed=0, n=10, decoding="greedy", task="text", rows=None,
 
 
 def export(bench, results, out, *more, task="text", methods="histalign,trime", items=6):
-    return bench("human", "export", str(results), "--task", task, "--methods", methods, "--items", str(items),
-                 "--out", str(out), *more)  # fmt: skip
+    return bench("human", "export", str(results), "--task", task, "--method", methods, "--items", str(items),
+                 "--output", str(out), *more)  # fmt: skip
 
 
 def items_of(folder):

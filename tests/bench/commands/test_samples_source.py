@@ -31,7 +31,7 @@ def test_models_write_for_a_source(bench: Bench, results: Path) -> None:
     assert "adadec" in ended.out
     assert "lead writes nothing: it has no model" in ended.out
     assert bench(*command).out == ended.out
-    one = bench(*command, "--methods", "mle", "--decoding", "topk=3")
+    one = bench(*command, "--method", "mle", "--decode", "topk=3")
     assert one.code == 0, one.err
     assert "adadec" not in one.out
 
@@ -41,8 +41,8 @@ def test_a_decoding_by_counts_of_training_tokens_needs_another_one(bench: Bench,
     assert bench(*RUN, "--method", "mle", "--decode", "decoupled:topk=3", "--results", results).code == 0
     command = ("samples", "--results", results, "--source", "films : director is nobody")
     ended = bench(*command)
-    assert (ended.code, "give another one, such as --decoding topk=3" in ended.out) == (3, True)
-    assert bench(*command, "--decoding", "topk=3").code == 0
+    assert (ended.code, "give another one, such as --decode topk=3" in ended.out) == (3, True)
+    assert bench(*command, "--decode", "topk=3").code == 0
 
 
 def test_a_source_without_a_model(bench: Bench, results: Path) -> None:

@@ -129,7 +129,7 @@ def shouts_of(results):
     [
         (("report", "--task", "towns", "--format", "markdown"), "| mle (greedy) | tiny |"),
         (("store", "status", "--task", "towns"), "towns · soft · tiny · seed 1"),
-        (("samples", "--task", "towns", "--methods", "mle,soft"), "the task 'towns' is not here"),
+        (("samples", "--task", "towns", "--method", "mle,soft"), "the task 'towns' is not here"),
         (("report", "--format", "html"), "wrote results/leaderboard.html"),
     ],
 )
@@ -140,13 +140,13 @@ def test_their_names_are_enough_for_what_is_stored(elsewhere, command, says):
 
 def test_a_name_near_a_stored_one_is_told(elsewhere):
     assert "no task 'town'; did you mean 'towns'?" in call("store", "status", "--task", "town").err
-    assert "no method 'sofd'; did you mean 'soft'?" in call("samples", "--methods", "sofd").err
+    assert "no method 'sofd'; did you mean 'soft'?" in call("samples", "--method", "sofd").err
 
 
 @pytest.mark.parametrize(
     ("command", "says"),
     [
-        (("samples", "--task", "towns.py:Towns", "--methods", "soft.py:Soft"), "the town of test land"),
+        (("samples", "--task", "towns.py:Towns", "--method", "soft.py:Soft"), "the town of test land"),
         (("list", "--data", "towns.py:Towns"), "train sample"),
         (("store", "verify", "results"), "0 differences"),
         (("score", "results", "--metrics", "shouts.py:shouts"), "0 scores made, 16 were there"),
@@ -170,8 +170,8 @@ def test_no_report_runs_their_code(here, form, tmp_path):
 
 def test_a_study_for_people_names_them(here, tmp_path):
     sys.path.append(str(here))
-    command = ("human", "export", "results", "--task", "towns.py:Towns", "--methods", "mle,soft", "--items", "2")
-    ended = call(*command, "--decode", "greedy", "--out", str(tmp_path / "study"))
+    command = ("human", "export", "results", "--task", "towns.py:Towns", "--method", "mle,soft", "--items", "2")
+    ended = call(*command, "--decode", "greedy", "--output", str(tmp_path / "study"))
     assert ended.code == 0, ended.err
     assert "the town of test land" in (tmp_path / "study" / "items.csv").read_text()
 
