@@ -272,16 +272,20 @@ def name_settings(rows: Iterable[TableRow]) -> None:
     for group in alike.values():
         every = [{name.replace("_options.", "."): value for name, value in flat(row.config)} for row in group]
         names = dict.fromkeys(name for settings in every for name in settings)
-        unlike = [name for name in names if len({str(settings.get(name)) for settings in every}) > 1]
-        several = len({row.decoding for row in group}) > 1
-        for row, settings in zip(group, every, strict=True):
-            parts = [f"{name}={_short(name, settings.get(name))}" for name in unlike]
-            row.settings = ", ".join([*parts, row.decoding] if several else parts)
+        texts = {name: [_short(name, settings.get(name)) for settings in every] for name in names}
+        unlike = [name for name, of_rows in texts.items() if len(set(of_rows)) > 1]
+        unlike = [name for name in unlike if texts[name] != texts.get(name.partition("start.")[2])]  # once is enough
+        decodings = {row.decoding: short_decoding(row.decoding) for row in group}
+        if len(set(decodings.values())) < len(decodings):
+            decodings = {decoding: decoding for decoding in decodings}
+        for place, row in enumerate(group):
+            decoding = decodings[row.decoding] if len(decodings) > 1 else ""
+            row.settings = ", ".join(filter(None, [*(f"{name}={texts[name][place]}" for name in unlike), decoding]))
 
 
 def _short(name: str, value: Any) -> str:
     """Return the value of a setting as text; an option of a method or backbone that was not set is `default`."""
-    if value is None and name.startswith(("method.", "backbone.")):
+    if value is None and name.removeprefix("start.").startswith(("method.", "backbone.")):
         return "default"
     return str(value)[: 8 if name.endswith("sha256") else None]
 
