@@ -108,15 +108,21 @@ def options_of(make: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
     {'width': (<class 'int'>, 8)}
     """
     function = inspect.unwrap(make.__init__ if inspect.isclass(make) else make)
-    # A dataclass may inherit fields, whose annotations name what other modules import.
-    hints = typing.get_type_hints(make, include_extras=True) if is_dataclass(make) else {}
-    options = {}
+    hints, options = _field_types(make) if is_dataclass(make) else {}, {}
     for name, parameter in inspect.signature(function).parameters.items():
         if name in hints:
             options[name] = (hints[name], parameter.default)
         elif parameter.kind is parameter.KEYWORD_ONLY:
             options[name] = (_annotation(parameter, function), parameter.default)
     return options
+
+
+def _field_types(kind: Any) -> dict[str, Any]:
+    """Return the types of the fields of a dataclass; those that it inherits name what other modules import."""
+    try:
+        return typing.get_type_hints(kind, include_extras=True)
+    except NameError as error:
+        raise UsageError(f"the type of a field of {kind.__qualname__} is not there at run time ({error})") from error
 
 
 def words_of(annotation: Any) -> str:

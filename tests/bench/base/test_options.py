@@ -235,3 +235,9 @@ def test_fields_of_a_dataclass_are_checked():
 
     assert repr(Rate(1).lr) == "1.0"
     assert refusal(Rate, math.nan) == "Rate.lr must be a finite number, not 'nan'"
+
+    @dataclass(frozen=True)
+    class Untyped(Rate):
+        rows: Unknown = None
+
+    assert "name 'Unknown' is not defined" in refusal(Untyped)
