@@ -3,6 +3,9 @@
 All methods are compared at the step with the lowest negative log-likelihood under their own distribution (`nll`), never
 at that of their own loss: a ranking or penalty term in it makes losses of two methods, or of two weights of the term,
 incomparable. A recipe or a user may name another column, such as the ROUGE of AdaDec's paper.
+
+The best weights are part of the training state. Lightning's ModelCheckpoint writes them to a file next to it, and after
+a kill between the two the file would not be that of the state.
 """
 
 from __future__ import annotations

