@@ -30,13 +30,14 @@ def legend(table: Table, *, is_page: bool = False) -> list[str]:
     if not is_page and any(row.sampling_note for row in table.rows):
         interval = f"{INTERVAL}, or over sampling seeds where a note says so"
     best = f"bold: best mean of {MIN_SEEDS} seeds or more within a backbone, with controls and trivial rows"
-    has_best = any(table.best_and_second(column, MIN_SEEDS)[0] for column in table.columns)
-    meanings = {
-        interval: any(value.half is not None and value.mean is not None for value in values),
-        best + "; underlined: second" * is_page: has_best,
-        DIFFERS: any(value.differs for value in values),
-    }
-    return [text for text, is_there in meanings.items() if is_there]
+    marks = []
+    if any(value.half is not None and value.mean is not None for value in values):
+        marks.append(interval)
+    if any(table.best_and_second(column, MIN_SEEDS)[0] for column in table.columns):
+        marks.append(best + "; underlined: second" * is_page)
+    if marks and not is_page:
+        marks = ["; ".join(marks)]
+    return marks + [DIFFERS] * any(value.differs for value in values)
 
 
 def footnotes(table: Table) -> list[str]:
