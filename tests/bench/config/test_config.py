@@ -82,7 +82,7 @@ def test_options_read_every_field_of_a_default_back_from_text():
         (
             TrainerConfig,
             {"schedule": "Linear"},
-            "it.schedule must be one of linear, constant, steps, not 'Linear'",
+            "it.schedule must be one of linear, constant, steps, not 'Linear'; did you mean",
         ),
         (TrainerConfig, {"lr": "-1"}, "it.lr must be at least 0, not -1"),
         (TrainerConfig, {"warmup": 10}, "it.warmup must be at least 0 and at most 1, not 10"),

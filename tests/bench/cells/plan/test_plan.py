@@ -132,7 +132,7 @@ BILSTM = {"backbone": "bilstm", "task": TABLES}
     [
         ({"method": "histalign", "sets": ("method.margin=-0.1",)}, "'margin' must be at least 0, not -0.1"),
         ({"method": "histalign", "sets": ("method.margin=nan",)}, "'margin' must be a finite number, not 'nan'"),
-        ({"method": "ul_seq", "sets": ("method.mix=2",), "task": "text"}, "'mix' must be at least 0"),
+        ({"method": "ul_seq", "sets": ("method.mix=2",), "task": "text"}, "'mix' must be at least 0 and at most 1"),
         ({"method": "f2softmax", "sets": ("method.number=4",)}, "number=4 has no effect with classes=mefmax"),
         ({"method": "f2softmax", "sets": ("method.classes=fixed_eq_token",)}, "needs the number of classes"),
         ({"sets": ("backbone.dropout=1",)}, "'dropout' must be at least 0 and below 1, not 1"),
