@@ -274,7 +274,8 @@ def name_settings(rows: Iterable[TableRow]) -> None:
         names = dict.fromkeys(name for settings in every for name in settings)
         texts = {name: [_short(name, settings.get(name)) for settings in every] for name in names}
         unlike = [name for name, of_rows in texts.items() if len(set(of_rows)) > 1]
-        unlike = [name for name in unlike if texts[name] != texts.get(name.partition("start.")[2])]  # once is enough
+        # The run that a row starts from often differs as the row itself does, which is shown once.
+        unlike = [name for name in unlike if texts[name] != texts.get(name.partition("start.")[2])]
         decodings = {row.decoding: short_decoding(row.decoding) for row in group}
         if len(set(decodings.values())) < len(decodings):
             decodings = {decoding: decoding for decoding in decodings}

@@ -9,6 +9,7 @@ from bench.base.keys import key_of
 from bench.leaderboards.leaderboards import Leaderboards, with_statistics
 from bench.leaderboards.render.board import board
 from bench.leaderboards.render.formats import render
+from bench.leaderboards.row import TableRow, name_settings
 from bench.leaderboards.table import metric_name, tables, task_title
 from bench.store.store import Store
 from bench.tasks import KNOWN_TEXTS, TASKS
@@ -244,6 +245,28 @@ def test_other_settings_are_other_rows_and_are_named(tmp_path, changes, says):
     assert len(table.rows) == 3
     assert says in table.rows[0].label
     assert table.rows[2].label == "trime"
+
+
+def test_settings_are_named_once_and_decodings_in_short_where_that_is_clear():
+    def labels(*decodings):
+        rows = [
+            TableRow(
+                "face",
+                "small-causal",
+                decoding,
+                {"backbone_options": {"tied": tied}, "start": {"backbone_options": {"tied": tied}}},
+            )
+            for decoding, tied in zip(decodings, (True, None), strict=True)
+        ]
+        name_settings(rows)
+        return [row.settings for row in rows]
+
+    assert labels("topk=3+max_new_tokens=64", "greedy") == [
+        "backbone.tied=True, topk=3",
+        "backbone.tied=default, greedy",
+    ]
+    assert labels("topk=3+max_new_tokens=64", "topk=3+max_new_tokens=32") == [
+        "backbone.tied=True, topk=3+max_new_tokens=64", "backbone.tied=default, topk=3+max_new_tokens=32"]  # fmt: skip
 
 
 def test_other_evaluation_batches_are_other_rows_not_a_conflict(tmp_path):
