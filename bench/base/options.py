@@ -129,11 +129,11 @@ def words_of(annotation: Any) -> str:
     """Return which values an option takes, in words.
 
     >>> words_of(Annotated[float, Range(0, 1)]), words_of(Literal["a", "b"]), words_of(int | None)
-    ('a number at least 0 and at most 1', 'a or b', 'a whole number or none')
+    ('a number of at least 0 and of at most 1', 'a or b', 'a whole number or none')
     """
     origin, inside = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is Annotated:
-        ranges = [str(rule) for rule in inside[1:] if isinstance(rule, Range)]
+        ranges = [str(rule).replace("at ", "of at ") for rule in inside[1:] if isinstance(rule, Range)]
         return " ".join([words_of(inside[0]), *ranges])
     if origin is Literal:
         return " or ".join(map(str, inside))

@@ -113,7 +113,7 @@ def export(given: argparse.Namespace, store: Store) -> None:
         f"texts of the preset {preset}, seed {seed}, {decoding}\n"
         f"{given.output / 'items.csv'}: {len(items)} items for an annotation tool such as Label Studio; ask for "
         f"{', '.join(key['questions'])} (docs/commands.md)\n"
-        f"{given.output / 'key.json'}: says which method wrote which text; keep it from raters and from being lost\n"
+        f"{given.output / 'key.json'}: the method of each text; hide it from raters and keep it for the import\n"
         f"then: bench human import ANSWERS.csv --key {given.output / 'key.json'}"
     )
 

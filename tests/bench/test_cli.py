@@ -305,7 +305,7 @@ def test_no_key_of_the_environment_is_stored(tiny_store):
         ([*RUN, "--dry-run", "--decode", "greedy+max_new_tokens=999"], 2,
          "ambiguous_template: 'greedy+max_new_tokens=999' writes up to 999 tokens, and backbone.context=64 "
          "has too few"),
-        ([*RUN, "--decode", "topk"], 2, "topk needs a value: type topk=k, where k is a whole number at least 1"),
+        ([*RUN, "--decode", "topk"], 2, "topk needs a value: type topk=k, where k is a whole number of at least 1"),
         ([*RUN, "--limit", "0"], 2, "argument --limit: a whole number of at least 1, not '0'"),
         ([*RUN, "--devices", "100"], 2, "trainer.batch_size=64 of ambiguous_template has fewer rows than --devices 1"),
         ([*RUN, "--config", "no-such-file.yaml"], 2, "cannot read the configuration 'no-such-file.yaml'"),

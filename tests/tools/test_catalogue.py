@@ -31,7 +31,7 @@ def test_every_link_between_them_leads_somewhere(made: dict[str, str]) -> None:
 def test_a_method_has_equations_options_variants_controls_and_tables(made: dict[str, str]) -> None:
     page = made["docs/catalogue/methods/histalign.md"]
     assert "$$\n\\ell = \\ell_{\\text{base}} + \\alpha \\ell_{\\text{cont}}\n$$" in page
-    assert "| `method.margin` | a number at least 0 |" in page
+    assert "| `method.margin` | a number of at least 0 |" in page
     assert "| `histalign.released` |" in page
     assert "[`mle.cache`](mle.md)" in page
     assert "| `histalign/table1` | HistAlign, Table 1: " in page
@@ -39,7 +39,7 @@ def test_a_method_has_equations_options_variants_controls_and_tables(made: dict[
 
 def test_a_task_and_a_decoding_have_their_settings(made: dict[str, str]) -> None:
     assert "| `task.style` |" in made["docs/catalogue/tasks/logicnlg.md"]
-    assert "| `topk=k` | a whole number at least 1 | required |" in made["docs/catalogue/decodings.md"]
+    assert "| `topk=k` | a whole number of at least 1 | required |" in made["docs/catalogue/decodings.md"]
     assert "## rouge" in made["docs/catalogue/metrics.md"]
 
 

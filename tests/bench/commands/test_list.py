@@ -86,12 +86,12 @@ def test_decodings_are_listed_with_settings_ranges_and_defaults(bench):
     lines = [line.strip() for line in ended.out.splitlines()]
     named = [line.split()[0] for line in ended.out.splitlines() if line.startswith("  ") and line[2].isalpha()]
     assert named == [*DECODINGS, "each"]
-    assert "min_p=p: a number above 0 and at most 1" in lines
-    assert "+alpha=0.6: a number at least 0 and at most 1" in lines
+    assert "min_p=p: a number above 0 and of at most 1" in lines
+    assert "+alpha=0.6: a number of at least 0 and of at most 1" in lines
     assert "+gnmt=none: a number or none" in lines
-    assert "+max_new_tokens=none: a whole number at least 1 or none" in lines
+    assert "+max_new_tokens=none: a whole number of at least 1 or none" in lines
     listed = json.loads(bench("list", "decodings", "--json").out)["decodings"]
-    assert listed["topk"]["options"]["k"] == {"expected": "a whole number at least 1", "default": "required"}
+    assert listed["topk"]["options"]["k"] == {"expected": "a whole number of at least 1", "default": "required"}
     assert listed["beam"]["options"]["early_stopping"] == {"expected": "true or false", "default": "false"}
     assert list(listed) == list(DECODINGS)
 

@@ -75,7 +75,7 @@ def test_other_spellings(typed: str, name: str) -> None:
         ("decopled:topk=3", "did you mean 'decoupled'"),
         ("beam=4+lenght_penalty=2", "did you mean 'length_penalty'"),
         ("greedy+temperature=2", "no option of greedy decoding 'temperature'"),
-        ("topk", "topk needs a value: type topk=k, where k is a whole number at least 1"),
+        ("topk", "topk needs a value: type topk=k, where k is a whole number of at least 1"),
         ("greedy=3", "greedy takes no value"),
         ("topk=0", "decoding 'topk' option 'k' must be at least 1, not 0"),
         ("topk=2.5", "option 'k' must be a whole number, not '2.5'"),

@@ -68,7 +68,7 @@ def test_its_source_is_in_its_key(own: Own) -> None:
     ("text", "typed", "says"),
     [
         ("class TopA:\n    pass\n", "bad:TopA=1", "is not a subclass of bench.decodings.core.decoding.Decoding"),
-        (FILES["top_a"], "bad:TopA", "top_a needs a value: type top_a=a, where a is a number above 0 and at most 1"),
+        (FILES["top_a"], "bad:TopA", "top_a needs a value: type top_a=a, where a is a number above 0 and of at most 1"),
         (FILES["top_a"], "postrior:bad:TopA=1", "there is no distribution 'postrior'; did you mean 'posterior'?"),
     ],
 )

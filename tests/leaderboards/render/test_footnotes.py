@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bench.leaderboards.render.footnotes import footnotes, tuning
+from bench.leaderboards.render.footnotes import footnotes, legend, tuning
 from bench.leaderboards.render.formats import render
 from bench.leaderboards.table import Table, tables
 from bench.store.store import CellFolder, Store
@@ -145,3 +145,21 @@ def test_a_valid_split_of_trials_alone_is_no_table(tmp_path: Path) -> None:
     scored(trained(tmp_path, "trime", data=VALID), {"ppl/word": 8.0}, **likelihood)
     found, _ = tables(Store(tmp_path))
     assert sorted(table.split for table in found) == ["test", "valid"], "other cells are on it too"
+
+
+def test_a_note_of_a_paper_is_shown_where_a_row_of_its_table_is(tmp_path: Path) -> None:
+    note = "AdaDec Table 2: Scored by ROUGE 1.5.5"
+    for method, is_shown in (("mle", False), ("adadec", True)):
+        scored(trained(tmp_path / method, method, task="gigaword"), {"rouge-1": 20.0})
+        table = one(tmp_path / method)
+        assert any(paper.method == "adadec" for paper in table.published)
+        assert any(line.startswith(note) for line in footnotes(table)) == is_shown
+
+
+def test_bold_is_explained_where_a_value_is_bold(tmp_path: Path) -> None:
+    for method, number in (("mle", 20.0), ("trime", 30.0)):
+        for seed in (0, 1, 2):
+            scored(trained(tmp_path, method, seed), {"bleu-3": number})
+    assert any("bold: best mean of 3 seeds or more" in line for line in legend(one(tmp_path)))
+    scored(trained(tmp_path / "few", "mle"), {"bleu-3": 20.0})
+    assert not any("bold" in line for line in legend(one(tmp_path / "few")))
