@@ -291,7 +291,7 @@ def compatibility(config: CellConfig, task: Task) -> Compatibility:
         copies=bool(config.backbone_options.get("copy", False)),
         fields=task.info.all_fields,
         open_ended=task.info.open_ended,
-        target_tokens=task.target_tokens(),
+        target_tokens=task.target_tokens,
         options=config.method_options,
     )
 

@@ -93,8 +93,19 @@ def row_content(example: Example) -> dict[str, Any]:
         "source": example.source,
         "target": example.target,
         "references": example.references,
-        "fields": {name: plain(value) for name, value in example.fields.items()},
+        "fields": {name: value if is_texts(value) else plain(value) for name, value in example.fields.items()},
     }
+
+
+TEXT = frozenset({str})
+
+
+def is_texts(value: Any) -> bool:
+    """Return whether a value is a text or a tuple of texts, of which JSON makes what it makes of `plain(value)`.
+
+    Hundreds of thousands of rows have no others, and this takes a third of the time.
+    """
+    return type(value) is str or (type(value) is tuple and TEXT.issuperset(map(type, value)))
 
 
 def plain(value: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
@@ -290,8 +290,9 @@ class Task(LightningDataModule, ABC):
                 yield self.plain_source(example)
                 yield " " + example.target
 
+    @cached_property
     def target_tokens(self) -> float:
-        """Return about how many tokens a training target has on average: a quarter of its bytes."""
+        """About how many tokens a training target has on average: a quarter of its bytes."""
         examples = self.split("train").examples
         return sum(byte_count(example.target) for example in examples) / 4 / max(1, len(examples))
 

@@ -16,7 +16,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -126,9 +126,10 @@ def _spaced(words: Sequence[str]) -> str:
     return f" {' '.join(words)} "
 
 
-def _words(text: str) -> list[str]:
+@lru_cache(1 << 14)  # the cells of a table, which five sentences or more ask for
+def _words(text: str) -> tuple[str, ...]:
     """Return the words of a text in lower case, without a plural -s."""
-    return [word.removesuffix("s") if len(word) > 3 else word for word in re.findall(r"\w+", text.lower())]
+    return tuple(word.removesuffix("s") if len(word) > 3 else word for word in re.findall(r"\w+", text.lower()))
 
 
 def _published_rows(path: Path) -> Iterator[_Row]:

@@ -24,11 +24,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
-from transformers import PretrainedConfig
 
 from bench.base.options import Amount, Positive, Range, checked
 from bench.base.seeds import seed_of, seed_torch
@@ -49,6 +48,9 @@ from bench.models.backbones.recurrent.parts import (
 from bench.models.backbones.small import Rate, special_ids
 from bench.models.core.states import States, TokenSlice, last_slice
 from bench.models.functional.adaptive_lstm import exemplar_coefficients
+
+if TYPE_CHECKING:
+    from transformers import PretrainedConfig
 
 
 class BiLSTMModel(nn.Module):
@@ -305,6 +307,8 @@ def bilstm(
 
 def _config(tokenizer: Any, width: int) -> PretrainedConfig:
     """Return the configuration that decoding needs of a model."""
+    from transformers import PretrainedConfig
+
     return PretrainedConfig(
         is_encoder_decoder=True,
         vocab_size=len(tokenizer),

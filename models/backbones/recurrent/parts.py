@@ -8,14 +8,12 @@ decoder, M entries of all memories together, r coefficients.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
-from transformers.utils import ModelOutput
 
 from bench.models.backbones.recurrent.lstm import LSTM, AdaptiveLSTM, BiLSTMStack, Design, dense
 from bench.models.functional.adaptive_lstm import exemplar_coefficients
@@ -24,14 +22,17 @@ UNREADABLE = -1e32
 """Score of an entry that may not be read: its weight is exactly 0; its logarithm is finite, so gradients are too."""
 
 
-@dataclass
-class EncodedSource(ModelOutput):
-    """A source as the decoder sees it."""
+class EncodedSource(NamedTuple):
+    """A source as the decoder sees it; importing the class of `transformers` for this takes seconds."""
 
-    last_hidden_state: Tensor | None = None  # [B, S, D] the memory
-    hidden: Tensor | None = None  # [B, D] state the decoder starts from
-    cell: Tensor | None = None  # [B, D] cell the decoder starts from
+    last_hidden_state: Tensor  # [B, S, D] the memory
+    hidden: Tensor  # [B, D] state the decoder starts from
+    cell: Tensor  # [B, D] cell the decoder starts from
     copy_memory: Tensor | None = None  # [B, S, D] what is copied from, where that is not the memory
+
+    def items(self) -> Iterable[tuple[str, Tensor | None]]:
+        """Return name and value of each part, as an output of `transformers` does."""
+        return self._asdict().items()
 
 
 class SourceEncoder(nn.Module):
