@@ -63,9 +63,9 @@ function textOf(cell) {
   const seeds = cell.parentElement.dataset.seeds.split(" ");
   const lines = [values.map((value, place) => (seeds[place] ? `seed ${seeds[place]}: ${value}` : value)).join(" · ")];
   if (tests) {
-    const [difference, low, high] = tests.map((x) => (x > 0 ? "+" : "") + x.replace("-", "−"));
-    const [, , , p, ofItems] = tests;
-    lines.push(`difference from mle: ${difference}${low === "−" ? "" : ` (${low} to ${high}, 95 % interval over seeds)`}`);
+    const [difference, half, p, ofItems] = tests;
+    const signed = (difference > 0 ? "+" : "") + difference.replace("-", "−");
+    lines.push(`difference from mle: ${signed}${half === "-" ? "" : ` ± ${half} (95 % t interval over seeds)`}`);
     if (p !== "-") lines.push(`p over seeds, after Holm: ${p}`);
     if (ofItems !== "-") lines.push(`p over test items, after Holm: ${ofItems}`);
   }

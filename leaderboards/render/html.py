@@ -249,16 +249,21 @@ def about(row: Mapping[str, Any]) -> str:
 def details(value: Mapping[str, Any], row: Mapping[str, Any]) -> str:
     """Return the tooltip of a number in short, for `page.js`: its value of each seed, and the tests.
 
-    `33.1 33.4 -|0.31 -0.2 0.8 0.21 0.03`: a value for each seed of the row, and the difference from the baseline, the
-    ends of its interval, and the p-values over seeds and over test items; `-` for what there is not.
+    `33.1 33.4 -|0.31 0.5 0.21 0.03`: a value for each seed of the row, and the difference from the baseline, half its
+    interval, and the p-values over seeds and over test items; `-` for what there is not.
     """
     by_seed = [value["by_seed"].get(str(seed)) for seed in row["seeds"]] or list(value["by_seed"].values())
-    tests = [value[name] for name in ("difference", "low", "high", "p", "p_items")]
-    parts = [
-        " ".join("-" if number is None else f"{number:.{digits}g}" for number in part)
-        for part, digits in ((by_seed, 4), (tests, 3))
-    ]
-    return parts[0] if value["difference"] is None else "|".join(parts)
+    values = " ".join(map(in_short, by_seed))
+    if value["difference"] is None:
+        return values
+    half = None if value["high"] is None else value["high"] - value["difference"]
+    tests = [in_short(value["difference"], 3), in_short(half, 3), in_short(value["p"], 2), in_short(value["p_items"], 2)]
+    return f"{values}|{' '.join(tests)}"
+
+
+def in_short(number: float | None, digits: int = 4) -> str:
+    """Return a number in so many digits, `-` for none."""
+    return "-" if number is None else f"{number:.{digits}g}"
 
 
 def measured(table: Mapping[str, Any], column: Mapping[str, Any]) -> str:

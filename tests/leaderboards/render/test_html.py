@@ -70,7 +70,7 @@ def test_a_table_has_every_row_and_every_shown_column_with_its_marks():
 
 def test_behind_a_number_stand_its_seeds_its_difference_and_its_tests():
     shown = static_table(boards.example()["tables"][0])
-    assert 'data-v="41.17 41.5 41.83|8.38 2.25 14.5 0.01 0.02"' in shown
+    assert 'data-v="41.17 41.5 41.83|8.38 6.12 0.01 0.02"' in shown
     assert 'data-v="24.83 25.17 -"' in shown
     assert "bleu|scale:corpus|version:1\nhigher is better" in shown
 

@@ -90,7 +90,7 @@ def test_behind_a_number_stands_what_it_is_made_of_and_the_keyboard_gets_there(p
     for key, code in (("ArrowDown", 40), ("Home", 36), ("ArrowRight", 39)):
         page.press(key, code)
     assert page.eval("document.activeElement.textContent").startswith("41.50")
-    for part in ("seed 0: 41.17", "difference from mle: +8.38 (+2.25 to +14.5", "p over seeds, after Holm: 0.01"):
+    for part in ("seed 0: 41.17", "difference from mle: +8.38 ± 6.12 (95 %", "p over seeds, after Holm: 0.01"):
         assert part in page.text("#tip")
     assert page.eval("document.activeElement.getAttribute('aria-describedby')") == "tip"
     assert page.eval(f"document.querySelectorAll('{FIRST} tbody [tabindex=\"0\"]').length") == 1
