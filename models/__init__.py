@@ -177,7 +177,7 @@ METHODS: dict[str, MethodEntry] = {
         "BiLSTM with attention and copying",
         "Peng et al. 2019",
         variants={**RELEASED_BILSTM, "untrained": UNTRAINED},
-        tuned_by="optim.lr",
+        tuned_by="trainer.lr",
     ),
     "attexp": MethodEntry(
         "bench.models.adadec:AttExp",
@@ -185,7 +185,7 @@ METHODS: dict[str, MethodEntry] = {
         "Peng et al. 2019",
         variants=RELEASED_BILSTM,
         controls=("copy_exemplar", "lead"),
-        tuned_by="optim.lr",
+        tuned_by="trainer.lr",
     ),
     "adadec": MethodEntry(
         "bench.models.adadec:AdaDec",
@@ -197,7 +197,7 @@ METHODS: dict[str, MethodEntry] = {
             "swapped": {"evaluation_variant.exemplars": "swapped", "summary": "with the exemplar of another row"},
         },
         controls=("adadec.const", "adadec.swapped", "copy_exemplar", "lead"),
-        tuned_by="optim.lr",
+        tuned_by="trainer.lr",
     ),
     "adadec_attexp": MethodEntry(
         "bench.models.adadec:AdaDecAttExp",
@@ -205,7 +205,7 @@ METHODS: dict[str, MethodEntry] = {
         "Peng et al. 2019",
         variants=RELEASED_BILSTM,
         controls=("adadec.const", "copy_exemplar", "lead"),
-        tuned_by="optim.lr",
+        tuned_by="trainer.lr",
     ),
     "simctg": MODERN(
         "bench.models.simctg:SimCTG",

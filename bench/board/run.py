@@ -67,7 +67,7 @@ def run(
             `Board.failed`. One that diverged is in `Board.failed` with either.
         quiet: say nothing but warnings; by default where stderr is no terminal.
         trials: try several learning rates of every method and keep the one with the best validation likelihood, as
-            `--trials` takes them: 3, "3,mle=18", "optim.lr=1e-5,5e-5", or "3 steps=1/3 rows=5000".
+            `--trials` takes them: 3, "3,mle=18", "trainer.lr=1e-5,5e-5", or "3 steps=1/3 rows=5000".
         logger: where the run is copied to while it works, as `--logger` takes it: `wandb`, `module:Name`,
             `file.py:Name`, or several. It changes no number (docs/commands.md).
 

@@ -3,7 +3,7 @@
 A comparison at one shared learning rate can be decided by that rate alone. So `--trials 3` gives every method the same
 number of learning rates around that of its recipe, also `mle`, unless some methods are given more by name, such as
 `mle` with the number that a paper gave its own method. With few trials, methods differ in the rates they draw;
-`optim.lr=A,B,C` tries the same rates for all, and `method.eps=A,B` an option of those methods that have it.
+`trainer.lr=A,B,C` tries the same rates for all, and `method.eps=A,B` an option of those methods that have it.
 
 What is picked has the lowest negative log-likelihood under the method's own distribution on the validation split, for
 every method alike; never the lowest loss of a method's own, of which a ranking or penalty term may be a part. Some
@@ -150,7 +150,7 @@ def read_trials(words: Sequence[str]) -> Search:
     """Read the words after `--trials`.
 
     These are numbers of trials, one for every method, by method, or both (`3,histalign=18,mle=18`); or different values
-    of settings (`optim.lr=1e-5,5e-5`). Then maybe `steps=SHARE`, `rows=N` and `by=COLUMN`.
+    of settings (`trainer.lr=1e-5,5e-5`). Then maybe `steps=SHARE`, `rows=N` and `by=COLUMN`.
 
     Raises:
         UsageError: a word is none of these, a method or section is not known, or something is given twice.
@@ -158,8 +158,8 @@ def read_trials(words: Sequence[str]) -> Search:
     >>> search = read_trials(["3,mle=18", "steps=1/3", "rows=5000"])
     >>> search.number, search.of_method, search.steps, search.rows
     (3, {'mle': 18}, Fraction(1, 3), 5000)
-    >>> read_trials(["optim.lr=1e-5,5e-5", "by=rouge-1"]).axes
-    {'optim.lr': (1e-05, 5e-05)}
+    >>> read_trials(["trainer.lr=1e-5,5e-5", "by=rouge-1"]).axes
+    {'trainer.lr': (1e-05, 5e-05)}
     """
     limits: dict[str, Any] = {}
     axes: dict[str, Sequence[Any]] = {}
@@ -182,8 +182,8 @@ def read_trials(words: Sequence[str]) -> Search:
     except (ValueError, ZeroDivisionError):
         raise UsageError(
             f"--trials takes numbers of trials, such as 3 or 3,mle=18, or different values of settings, such as "
-            f"optim.lr=1e-5,5e-5; then maybe steps=SHARE of a training, above 0 and at most 1, by=COLUMN, and rows=N, "
-            f"at least 1; not '{' '.join(words)}'"
+            f"trainer.lr=1e-5,5e-5; then maybe steps=SHARE of a training, above 0 and at most 1, by=COLUMN, and "
+            f"rows=N, at least 1; not '{' '.join(words)}'"
         ) from None
     if search.by != NLL and search.steps < 1:
         raise UsageError(

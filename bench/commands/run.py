@@ -63,7 +63,7 @@ def what_options(group: argparse._ArgumentGroup) -> None:
         nargs="+",
         metavar="N",
         help="try so many learning rates of every method and keep the one with the best validation likelihood; "
-        "3,histalign=18,mle=18 gives some methods their own number, optim.lr=1e-4,1e-3 tries the same values for all; "
+        "3,histalign=18,mle=18 gives some methods their own number, trainer.lr=1e-4,1e-3 tries these values for all; "
         "steps=1/3 behind it makes a trial a third of a training (ties are repeated at full length), rows=5000 scores "
         "it on so many validation rows, by=rouge-1 picks by this column",
     )

@@ -21,6 +21,7 @@ ALIASES = {
     "task.eval_split": "evaluation.split",
     **{f"optim.{name}": f"trainer.{name}" for name in ("lr", "warmup", "schedule", "weight_decay", "clip")},
 }
+"""Names that settings had before, which stored searches and older commands still use."""
 NLL = "nll"
 """Negative log-likelihood per target token under the method's own distribution, by which all methods are selected."""
 

@@ -344,7 +344,7 @@ def is_alike(decoding: str, other: str) -> bool:
 
 def tuning_of(row: TableRow) -> str:
     """Return which settings of a row were picked, from how many trials, and how long these were, for people."""
-    names = row.picked.partition(" picked from ")[0].replace("optim.lr", "learning rate")
+    names = row.picked.partition(" picked from ")[0].replace("trainer.lr", "learning rate")
     verb = "are" if ", " in names else "is"
     text = f"its {names} {verb} the best of {row.tried} by validation loss"
     steps = row.config.get("trainer", {}).get("steps")

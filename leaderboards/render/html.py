@@ -257,8 +257,8 @@ def details(value: Mapping[str, Any], row: Mapping[str, Any]) -> str:
     if value["difference"] is None:
         return values
     half = None if value["high"] is None else value["high"] - value["difference"]
-    tests = [in_short(value["difference"], 3), in_short(half, 3), in_short(value["p"], 2), in_short(value["p_items"], 2)]
-    return f"{values}|{' '.join(tests)}"
+    tests = ((value["difference"], 3), (half, 3), (value["p"], 2), (value["p_items"], 2))
+    return f"{values}|{' '.join(in_short(*test) for test in tests)}"
 
 
 def in_short(number: float | None, digits: int = 4) -> str:

@@ -190,7 +190,7 @@ def test_a_tuned_run_says_what_was_picked_after_how_many_steps(tmp_path):
     store(tmp_path, "mle", {0: 90.0}, preset="small", backbone="small-encdec")
     held = tables(Store(tmp_path), None, "all", False)[0]
     (row,) = held[0].rows
-    row.tried, row.picked, row.trial_steps = 3, "optim.lr picked from 3 combinations by validation NLL", "1/3"
+    row.tried, row.picked, row.trial_steps = 3, "trainer.lr picked from 3 combinations by validation NLL", "1/3"
     row.config = {**row.config, "trainer": {"steps": 1500, "select": "rouge-l"}}
     assert first(reproduce(TABLE, held, "paper", {KEY: Plan(keys=set())})).reason == (
         "ours: small-encdec from scratch, 1,500 steps of some rows, not bart-large; its learning rate is the best of 3 "
