@@ -30,16 +30,6 @@ def nodes(name):
     return tuple(ast.walk(trees()[name]))
 
 
-def imports(found):
-    """The modules that nodes import."""
-    for node in found:
-        if isinstance(node, ast.Import):
-            yield from (name.name for name in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, "imports are absolute, by the installed name"
-            yield node.module
-
-
 def layer_of(name):
     """The room that a module belongs to, and its layer."""
     for layer, rooms in enumerate(LAYERS):

@@ -292,6 +292,7 @@ def test_no_key_of_the_environment_is_stored(tiny_store):
         (["list", "method"], 2, "no kind 'method'; did you mean 'methods'?"),
         (["store", "status", "--task", "logicnl"], 2, "no task 'logicnl'; did you mean 'logicnlg'?"),
         ([*RUN, "--task", "logicnl"], 2, "no task 'logicnl'; did you mean 'logicnlg'?"),
+        ([*RUN, "--task", "my.tasks:Mine"], 3, "cannot import 'my.tasks' for 'my.tasks:Mine': No module"),
         ([*RUN, "--method", "histaling"], 2, "no method 'histaling'; did you mean 'histalign'?"),
         ([*RUN, "--method", "no_such_module:X"], 3, "cannot import 'no_such_module' for 'no_such_module:X'"),
         ([*RUN, "--method", "bench.base.keys:key_of"], 2, "'bench.base.keys:key_of' is not a subclass of"),

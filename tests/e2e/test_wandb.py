@@ -16,8 +16,9 @@ from typing import Any
 import pytest
 
 from bench.cells import loggers
-from tests.conftest import Bench, Ended
+from tests.conftest import Bench
 from tests.e2e import stores
+from tests.e2e.test_loggers import warnings
 
 wandb = pytest.importorskip("wandb")
 
@@ -45,10 +46,6 @@ def arguments(results: Path, *more: str) -> list[str]:
 def expected(matrix: Path) -> dict[str, bytes]:
     """What the same cells hold without W&B."""
     return {name: content for name, content in stores.contents(matrix).items() if "/trime/" in name}
-
-
-def warnings(ended: Ended) -> list[str]:
-    return [line for line in ended.err.splitlines() if line.startswith("warning:")]
 
 
 def offline_runs(folder: Path) -> dict[str, bytes]:

@@ -10,17 +10,11 @@ from bench.leaderboards.controls import DIVERSITY, controlled_by, keep_matched, 
 from bench.leaderboards.leaderboards import with_statistics
 from bench.leaderboards.render.formats import render
 from bench.leaderboards.row import TableRow, Value
-from bench.leaderboards.table import tables
 from bench.models import METHODS
-from bench.store.store import Store
 from tests.leaderboards.handmade import manifest, scored, trained
+from tests.leaderboards.test_table import one
 
 METRIC = {"bleu-1": 30.0, "bleu-3": 20.0}
-
-
-def one(root, **options):
-    (table,), _ = tables(Store(root), **options)
-    return table
 
 
 def labels(table):

@@ -38,7 +38,6 @@ class Case:
     similarity: Tensor  # [n, M]
     memory_tokens: Tensor  # [n, M]
     readable: Tensor  # [n, M]
-    comparable: Tensor  # [n, M] the entry's token is also a label
     targets: Tensor  # [n] negative where there is none
     labelled: Tensor  # [n] the row carries a loss
     margin: float
@@ -111,7 +110,6 @@ def _decoder_only(given: dict[str, Tensor], pad: int) -> dict[str, Tensor]:
         "memory": hidden[:, :-1],
         "memory_tokens": following[:, None].expand(batch, steps, -1),
         "readable": past & (following != pad)[:, None] & (targets != pad)[:, :, None],
-        "comparable": (labels != -100)[:, None].expand(batch, steps, -1),
         "targets": targets,
         "labelled": torch.cat([labels != -100, nothing > 0], 1),
     }
@@ -127,7 +125,6 @@ def _encoder_decoder(given: dict[str, Tensor], pad: int) -> dict[str, Tensor]:
         "memory": encoder,
         "memory_tokens": tokens[:, None].expand(batch, steps, -1),
         "readable": (tokens != pad)[:, None].expand(batch, steps, -1),
-        "comparable": torch.ones(batch, steps, tokens.shape[1], dtype=torch.bool),
         "targets": labels,
         "labelled": labels != -100,
     }

@@ -14,15 +14,9 @@ from bench.models.ct import CT
 from bench.models.functional.token_losses import pair_hinges
 from bench.models.mle import MLE
 from bench.models.simctg import SimCTG
-from tests.models import still
 from tests.models.given_logits import GivenLogits, batch_of, modern_case
 
-VARIANTS = ["paper", "released"]
 EXACT = {"rtol": 1e-9, "atol": 1e-9}
-
-
-def made(kind: str, **options: Any) -> SimCTG:
-    return SimCTG(still.backbone(kind), **options)
 
 
 def contrastive_gradient(backbone: GivenLogits, objective: Objective, targets: Tensor) -> Tensor:
@@ -72,9 +66,6 @@ def test_cosines_keep_float32_under_autocast() -> None:
     with torch.autocast("cpu", torch.bfloat16):
         found, _ = pair_hinges(hidden, real, 0.5)
     torch.testing.assert_close(found.double(), pair_hinges(hidden.double(), real, 0.5)[0], rtol=1e-5, atol=0)
-
-
-EXACT = {"rtol": 1e-9, "atol": 1e-9}
 
 
 class TestGoldenCT:

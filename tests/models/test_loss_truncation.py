@@ -18,15 +18,11 @@ from bench.models.mle import MLE
 from tests.models import still
 from tests.models.given_logits import GivenLogits, ModernCase, batch_of, modern_case
 from tests.models.still import KINDS, batch
+from tests.models.test_face import identity
 
 CASES = ["loss_truncation_0", "loss_truncation_1"]
 EXACT = {"rtol": 1e-9, "atol": 1e-12}
 SMALL: dict[str, Any] = {"size": 4, "min_count": 4, "dropped": 0.5}
-
-
-def identity(tensor: Tensor) -> Tensor:
-    """What reduces over one rank."""
-    return tensor
 
 
 def together(act: Callable[[int, Callable[[Tensor], Tensor]], Any], world: int) -> list[Any]:

@@ -26,6 +26,7 @@ from bench.models.ul_token import ULToken
 from tests.bench.generation import tiny_decoders as tiny
 from tests.models import still
 from tests.models.given_logits import GivenLogits, batch_of
+from tests.models.test_ditto import WHAT, backbone_of
 from tests.models.test_ul_token import cases, load
 
 METHODS = [ULSeq, ULTokenSeq]
@@ -53,13 +54,6 @@ def batches(what: str) -> Batch:
     if what == "running":
         return still.running([[1, *text] for text in tiny.texts(5, 4, longest=39) if len(text) > 8])
     return still.batch(what)
-
-
-def backbone_of(what: str) -> str:
-    return "gpt2" if what == "running" else what
-
-
-WHAT = ["running", "gpt2", "bart"]
 
 
 def plain(objective: Objective, batch: Batch, *, step: int = 3, n: int = 2, variant: str = "paper") -> Tensor:

@@ -11,17 +11,11 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet
-import pytest
 
 from bench.tasks.core.task import Task
 from bench.tasks.fetch.sources import Source
 
 REAL = Path(os.environ.get("BENCH_DATA", "/nowhere"))
-
-
-def real(name: str) -> pytest.MarkDecorator:
-    """Skip where the real data is not."""
-    return pytest.mark.skipif(not (REAL / name).is_dir(), reason=f"needs {name} below BENCH_DATA")
 
 
 def loaded(kind: type[Task], folder: Path | None, **options: Any) -> Task:

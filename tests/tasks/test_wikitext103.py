@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -12,11 +11,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bench.errors import MissingError
-from bench.tasks.fetch.sources import Source
 from bench.tasks.wikitext103 import WikiText103, articles
+from tests.tasks import news_files
 from tests.tasks.fake_hub import parquet
+from tests.tasks.news_files import loaded
 
-REAL = Path(os.environ.get("BENCH_DATA", "/nowhere")) / "wikitext" / "wikitext-103"
+REAL = news_files.REAL / "wikitext" / "wikitext-103"
 ARTICLE = " \n = {} = \n \n Some words about {} . \n \n = = Part = = \n \n More words . \n"
 
 
@@ -38,15 +38,9 @@ def made(folder: Path, form: str, **splits: int) -> Path:
     return folder
 
 
-def loaded(folder: Path | None, **options: object) -> WikiText103:
-    task = WikiText103(**options)  # type: ignore[arg-type]
-    task.load(Source(folder, "test"))
-    return task
-
-
 @pytest.mark.parametrize("form", ["jsonl", "txt.gz", "tokens", "parquet"])
 def test_every_form_gives_the_same_articles(tmp_path: Path, form: str) -> None:
-    task = loaded(made(tmp_path, form, train=3, valid=2, test=2))
+    task = loaded(WikiText103, made(tmp_path, form, train=3, valid=2, test=2))
     split = task.split("train")
     assert [e.target for e in split.examples] == [ARTICLE.format(f"train {i}", i) for i in range(3)]
     assert (split.status, [e.id for e in split.examples]) == ("subset", ["train/0", "train/1", "train/2"])
@@ -54,7 +48,7 @@ def test_every_form_gives_the_same_articles(tmp_path: Path, form: str) -> None:
 
 def test_validation_articles_stand_in_where_there_is_no_training_file(tmp_path: Path) -> None:
     made(tmp_path, "tokens", valid=20, test=2)
-    auto, official = loaded(tmp_path), loaded(tmp_path, train="official")
+    auto, official = loaded(WikiText103, tmp_path), loaded(WikiText103, tmp_path, train="official")
     train, valid = auto.split("train"), auto.split("valid")
     assert (len(train.examples), len(valid.examples), train.status, valid.status) == (18, 2, "proxy", "proxy")
     assert not {e.target for e in train.examples} & {e.target for e in valid.examples}
@@ -92,12 +86,12 @@ def test_articles_put_together_come_apart_again(
     path = tmp_path / "wiki.test.tokens"
     content = "".join(texts).replace("\n", end)
     path.write_bytes("\ufeff".encode() * marked + content.encode())
-    assert [row.target for row in loaded(tmp_path).split("test").examples] == texts
+    assert [row.target for row in loaded(WikiText103, tmp_path).split("test").examples] == texts
 
 
 @pytest.mark.skipif(not REAL.is_dir(), reason="needs wikitext/wikitext-103 below BENCH_DATA")
 def test_the_published_files_have_the_official_counts() -> None:
-    task = loaded(REAL, train="official")
+    task = loaded(WikiText103, REAL, train="official")
     for split, n_words in (("valid", 217646), ("test", 245569)):
         found = task.split(split)
         assert (len(found.examples), found.status) == (60, "official")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,6 @@ from tools import paper_rows
 from tools.paper_rows import ROWS, TRY_AGAIN, main
 
 pytestmark = pytest.mark.usefixtures("sample_data")
-DATA = os.environ.get("BENCH_DATA", "")
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,8 +16,6 @@ from bench.base import network
 from bench.base.network import hub_reachable, within
 from bench.errors import MissingError
 from bench.models.backbones import hub as hub_module
-from bench.tasks.fetch import hub
-from bench.tasks.fetch.sources import resolve
 
 PATIENCE_S = 0.3
 
@@ -76,17 +73,6 @@ def test_a_refusal_costs_nothing(monkeypatch: pytest.MonkeyPatch, endpoint: str)
     began = time.monotonic()
     assert not hub_reachable()
     assert time.monotonic() - began < 1
-
-
-def test_a_silent_hub_means_the_built_in_sample(
-    silent: socket.socket, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("BENCH_CACHE", str(tmp_path))
-    monkeypatch.delenv("BENCH_DATA", raising=False)
-    monkeypatch.setattr(hub, "fetch", lambda *_: pytest.fail("the hub was asked"))
-    source = resolve("xsum", fetch=True)
-    assert source.folder is None
-    assert "the hub is not reachable" in source.why
 
 
 def test_a_hub_that_hangs_after_its_first_answer(monkeypatch: pytest.MonkeyPatch) -> None:

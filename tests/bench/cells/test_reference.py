@@ -26,7 +26,6 @@ from tests.bench.generation import tiny_decoders as tiny
 from tests.bench.own import Own
 from tests.models import still, tiny_bilstm
 
-KINDS = ["gpt2", "llama", "bart", "bilstm"]
 OWN = """
 from bench.models.core.objective import Objective
 

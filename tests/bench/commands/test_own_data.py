@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.bench.commands.test_score import scores_of
 from tests.conftest import Bench
 
 AGAIN = "name the data as the run did, with --data-dir DIR or --set pairs:task.path=..."
@@ -41,10 +42,6 @@ def stored(bench: Bench, work: Path) -> Path:
     """The store of a run on `my.csv`, which was named by a relative path."""
     run_pairs(bench, "my.csv")
     return work / "results"
-
-
-def scores_of(root: Path) -> list[Path]:
-    return sorted(root.rglob("scores-*.json"))
 
 
 def test_commands_find_the_rows_again(bench: Bench, stored: Path) -> None:

@@ -15,6 +15,7 @@ import pytest
 from torch.distributed.elastic.multiprocessing.subprocess_handler.subprocess_handler import SubprocessHandler
 
 from bench.launch.processes import launch_ranks
+from tests.bench.ranks import Forked
 from tests.e2e import children, stores
 from tests.e2e.faults.test_signals import asleep, kinds, trained
 from tests.waiting import free_port
@@ -26,19 +27,12 @@ WORLD = 2
 Torchrun = Callable[..., "Future[dict[int, int]]"]
 
 
-class Member:
+class Member(Forked):
     """`bench` as what torchrun's agent starts, forked in place of a fresh interpreter, for speed."""
 
     def __init__(self, words: list[str], environment: Mapping[str, str], log: str) -> None:
         self.process = children.start(children.run_bench, words, environment, log)
         self.pid = self.process.pid
-
-    def poll(self) -> int | None:
-        return self.process.exitcode
-
-    def wait(self, timeout: float | None = None) -> None:
-        if not children.ended(self.process, timeout or 0):
-            raise subprocess.TimeoutExpired("bench", timeout or 0)
 
 
 @pytest.fixture

@@ -1,9 +1,7 @@
 """NLI-Acc by a tiny model: its logits against plain loops, which checkpoints are refused, the column."""
 
 import math
-import os
 import shutil
-from pathlib import Path
 
 import pytest
 import torch
@@ -22,7 +20,6 @@ from bench.metrics.faithfulness.table_cells import TableText, table_text
 from tests.metrics import tiny_nli
 
 torch.set_num_threads(1)
-DATA = Path(os.environ.get("BENCH_DATA") or "no data") / "logicnlg"
 
 TABLE = TableText(
     ["region", "length", "share", "year"],

@@ -3,11 +3,9 @@
 import gzip
 import json
 import math
-import os
 import sys
 import warnings
 from functools import cache
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -17,11 +15,7 @@ from nltk.translate import bleu_score
 from bench.metrics.overlap.table_bleu import WEIGHTS, bleu_counts, table_bleu_scores
 from bench.tasks.files.logicnlg import read_split
 from tests.metrics.rouge_cases import stored
-
-DATA = Path(os.environ.get("BENCH_DATA") or Path(__file__).parents[3] / ".." / "shared" / "data") / "logicnlg"
-published = pytest.mark.skipif(
-    not DATA.is_dir(), reason="no published outputs: set BENCH_DATA to the folder that holds logicnlg/"
-)
+from tests.tasks.files.test_logicnlg import DATA, published
 
 # BLEU-1/2/3 of the published outputs on test, by sentence and by corpus, as nltk gave them when the project began; the
 # publishers' file names agree with them (12.65, 13.35).
@@ -76,9 +70,6 @@ def test_counts_clip_by_the_reference_that_has_most_and_take_the_nearest_length(
 
 def test_references_split_at_every_space_and_hypotheses_at_white_space():
     assert bleu_counts("a  b\tc", ["a  b"]) == (2, 0, 0, 3, 2, 1, 3, 3)
-
-
-# Edges
 
 
 # Properties

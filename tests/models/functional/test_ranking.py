@@ -9,15 +9,12 @@ import torch
 from torch import Tensor
 
 from bench.models.functional.ranking import ranked_hinge, released_ranking
-from tests.models import golden_cases
 from tests.models.golden_cases import hinge_of
 from tools.benchmarks import histalign_ranking as benchmark
 from tools.benchmarks.histalign_ranking import cosine_ranks
 
 SEEDS = range(24)
 SCOPES = ["cache", "sequence"]
-# d08 gives two tokens one embedding, and the golden order of equal cosines is another than ours.
-WRITTEN = [name for name in golden_cases.NAMES if name != "d08_ties"]
 
 
 class Rows:

@@ -37,9 +37,9 @@ def test_the_order_is_argument_environment_cache_sample(
 
 @pytest.mark.parametrize("how", ["argument", "environment"])
 def test_a_root_that_is_not_there_is_an_error_and_never_the_sample(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    given = Path("nowhere") if how == "argument" else None
+    given, name = (Path("nowhere"), "--data-dir") if how == "argument" else (None, "BENCH_DATA")
     monkeypatch.setenv("BENCH_DATA", "" if how == "argument" else "nowhere")
-    with pytest.raises(MissingError, match="'nowhere', which is no folder"):
+    with pytest.raises(MissingError, match=f"^{name} names 'nowhere', which is no folder"):
         resolve("logicnlg", given)
 
 
@@ -76,7 +76,9 @@ def test_a_hub_that_fails_or_is_not_there_leaves_the_sample_and_says_why(
     assert found.folder is None
     assert "row 3 is no table" in found.why
     monkeypatch.setattr(sources, "hub_reachable", lambda: False)
-    assert "the hub is not reachable" in resolve("xsum", fetch=True).why
+    found = resolve("xsum", fetch=True)
+    assert found.folder is None
+    assert "the hub is not reachable" in found.why
 
 
 @pytest.mark.parametrize("task", HUB)

@@ -1,35 +1,17 @@
-"""The pages hang together: links lead somewhere, each page has one title and its place, equations become MathML."""
+"""The pages hang together: links lead somewhere, equations become MathML."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
 
 from tools.site.mathematics import typeset
 from tools.site.offline import refuse_requests
 from tools.site.pages import ROOT, Page, page, pages
-from tools.site.staging import CONFIGURATION
 
 PAGES = pages()
 NAMES = [found.path.as_posix() for found in PAGES]
-CONFIG: dict[str, Any] = yaml.safe_load(CONFIGURATION.read_text(encoding="utf-8"))
-PLACE = re.compile(r"/home/|/Users/|/tmp/\w|[A-Z]:\\\\")
-"""The beginning of a path on somebody's machine."""
-
-
-def entries(nav: list[Any]) -> Iterator[str]:
-    """Every page of a navigation."""
-    for entry in nav:
-        if isinstance(entry, str):
-            yield entry
-            continue
-        (inner,) = entry.values()
-        yield from entries(inner if isinstance(inner, list) else [inner])
 
 
 @pytest.mark.parametrize("found", PAGES, ids=NAMES)

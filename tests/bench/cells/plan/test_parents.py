@@ -73,10 +73,6 @@ def test_older_generations_come_first(own):
 # Keys -------------------------------------------------------------------------------------------------------------
 
 
-def key(*sets, method=FOCAL_OF, **others):
-    return cells(method, sets=sets, **others)[-1].key
-
-
 @pytest.mark.parametrize("text", ["mle:trainer.lr=0.5", "mle:trainer.steps=7", "mle:backbone.width=64"])
 def test_what_changes_the_key_of_the_parent_changes_that_of_the_child(focal, text):
     plain, changed = cells(FOCAL_OF), cells(FOCAL_OF, sets=(text,))

@@ -4,7 +4,7 @@ import pytest
 
 from bench.cells.plan import make_plan
 from bench.config.arguments import RunArguments
-from bench.errors import MissingError, UsageError
+from bench.errors import UsageError
 from tests.bench.cells.plan.planned import AMBIGUOUS, SMALL, TABLES, TRAINER, again, cell, plan
 from tests.bench.own import FOCAL
 
@@ -104,26 +104,6 @@ def test_what_does_not_fit_is_skipped_once_with_its_reason(own, text, reason):
 # What is refused --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("change", "error", "says"),
-    [
-        ({"task": "logicnl"}, UsageError, "no task 'logicnl'; did you mean 'logicnlg'?"),
-        ({"task": "my.tasks:Mine"}, MissingError, "cannot import 'my.tasks' for 'my.tasks:Mine': No module"),
-        ({"method": "histaling"}, UsageError, "no method 'histaling'; did you mean 'histalign'?"),
-        ({"preset": "smal"}, UsageError, "preset must be one of small, mid, paper, not 'smal'; did you mean 'small'?"),
-        ({"backbone": "small-casual"}, UsageError, "no backbone 'small-casual'; did you mean 'small-causal'?"),
-        ({"decode": "greedi"}, UsageError, "there is no decoding 'greedi'; did you mean 'greedy'?"),
-        ({"data_dir": "/no/such/folder"}, MissingError, "--data-dir names '/no/such/folder', which is no folder"),
-        ({"sets": ("trainer.batch_size=4",), "devices": 5}, UsageError,
-         "trainer.batch_size=4 of ambiguous_template has fewer rows than --devices 5"),
-    ],
-)  # fmt: skip
-def test_what_cannot_run_is_refused(change, error, says):
-    with pytest.raises(error) as found:
-        plan(**change)
-    assert str(found.value).startswith(says)
-
-
 BILSTM = {"backbone": "bilstm", "task": TABLES}
 
 
@@ -168,9 +148,3 @@ def test_a_plan_skips_what_one_place_could_not_train(change, reason):
     found = plan(**change)
     assert not found.cells
     assert reason in found.skips[0].reason
-
-
-def test_a_data_folder_in_the_environment_that_is_not_there_is_refused(monkeypatch):
-    monkeypatch.setenv("BENCH_DATA", "/no/such/folder")
-    with pytest.raises(MissingError, match="^BENCH_DATA names '/no/such/folder'"):
-        plan()

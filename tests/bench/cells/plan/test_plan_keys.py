@@ -14,6 +14,7 @@ from bench.tasks.ambiguous_template import AmbiguousTemplate
 from tests.bench import logicnlg_folder
 from tests.bench.cells.plan.planned import AMBIGUOUS, HISTALIGN, SMALL, TABLES, TRAINER, cell, keys, plan
 from tests.bench.own import FOCAL
+from tests.bench.plugin_files import FILES
 
 pytestmark = pytest.mark.usefixtures("sample_data")
 
@@ -131,26 +132,11 @@ def test_each_setting_of_a_decoding_counts_and_its_spelling_does_not():
     assert len(found | {plain}) == 5
 
 
-TOP_A = """
-from dataclasses import dataclass
-from bench.decodings.core.sampler import Sampler
-
-@dataclass(frozen=True, kw_only=True)
-class TopA(Sampler):
-    name = "top_a"
-    main_option = "a"
-    a: float
-
-    def kept(self, scores):
-        return scores >= scores.amax(1, keepdim=True) - self.a
-"""
-
-
 def test_a_decoding_of_ones_own_has_its_source_in_the_keys_of_its_rows_only(own):
-    own.write("mine", TOP_A)
+    own.write("mine", FILES["top_a"])
     before = keys(task=TABLES, decode="greedy,mine:TopA=0.2")
     assert list(before[1]) == ["likelihood", "generation greedy", "generation top_a=0.2"]
-    own.write("mine", TOP_A + "\n# another rule\n")
+    own.write("mine", FILES["top_a"] + "\n# another rule\n")
     after = keys(task=TABLES, decode="greedy,mine:TopA=0.2")
     assert before[0] == after[0]
     changed = {kind for kind, key in before[1].items() if key != after[1][kind]}
