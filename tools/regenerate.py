@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 README, RUNS, PAGE = ROOT / "README.md", ROOT / "leaderboards" / "runs", ROOT / "leaderboards" / "index.html"
-SHOWING = (README, *(ROOT / "docs" / name for name in ("findings.md", "fine_tuning.md", "cluster.md", "hardware.md")))
+SHOWN = ("findings", "fine_tuning", "fine_tuning_generation", "cluster", "hardware")
+SHOWING = (README, *(ROOT / "docs" / f"{name}.md" for name in SHOWN))
 """Pages that show what commands print or what was measured."""
 MEASURED = ROOT / "tools" / "chaos" / "measured.json"
 CLAIMS = ROOT / "leaderboards" / "claims.md"

@@ -20,7 +20,8 @@ TOPK = {"decoding": "topk=3+max_new_tokens=64"}
 UNTIED = {"parameters": 1486336}
 """Models on the King James Bible whose output layer is their own; those of `TIED` have that of the input."""
 TIED = {"parameters": 974336}
-PAGES = ("findings", "fine_tuning")
+TEXTS = "fine_tuning_generation"
+PAGES = ("findings", "fine_tuning", TEXTS)
 FINE_TUNED = {"backbone": "smollm2-135m-instruct-q4", "metric": "rank/float32"}
 
 
@@ -73,26 +74,26 @@ STATED: list[tuple[str, str, list[tuple[str, str, dict[str, Any]]]]] = [
      "With `histalign.mean`, which divides the ranking term by the number of pairs, it is {:.0f}.",
      [(TEMPLATE, method, {**FINE_TUNED, "metric": "ppl/token"})
       for method in ("histalign", "histalign.released", "histalign.mean")]),
-    ("fine_tuning", "ROUGE-1 is {:.1f} before it, {:.1f} for `lead`, and between {:.1f} and {:.1f} after it",
+    (TEXTS, "ROUGE-1 is {:.1f} before it, {:.1f} for `lead`, and between {:.1f} and {:.1f} after it",
      [(GIGAWORD, method, {**FINE_TUNED, "metric": "rouge-1"})
       for method in ("mle.untrained", "lead", "gem", "simctg")]),
-    ("fine_tuning", "significantly higher perplexities: {:.1f}, {:.1f}, {:.1f} and {:.1f} against {:.1f} per token",
+    (TEXTS, "significantly higher perplexities: {:.1f}, {:.1f}, {:.1f} and {:.1f} against {:.1f} per token",
      [(GIGAWORD, method, {**FINE_TUNED, "metric": "ppl/token"})
       for method in ("label_smoothing", "eaft", "simctg", "gem", "mle")]),
-    ("fine_tuning", "stays nearest to it (`forgetting/kl`), and has a ROUGE-1 of {:.1f}",
+    (TEXTS, "stays nearest to it (`forgetting/kl`), and has a ROUGE-1 of {:.1f}",
      [(GIGAWORD, "asft", {**FINE_TUNED, "metric": "rouge-1"})]),
-    ("fine_tuning", "After DFT it is {:.1f}, as for `lead`",
+    (TEXTS, "After DFT it is {:.1f}, as for `lead`",
      [(GIGAWORD, "tailr.dft", {**FINE_TUNED, "metric": "rouge-1", "lr": 1e-5})]),
-    ("fine_tuning", "{:.0f} % of the 4-grams of its headlines are in the sentence, against {:.0f} % after `mle`",
+    (TEXTS, "{:.0f} % of the 4-grams of its headlines are in the sentence, against {:.0f} % after `mle`",
      [(GIGAWORD, method, {**FINE_TUNED, "metric": "copy-4", "decoding": "greedy", "lr": rate})
       for method, rate in (("tailr.dft", 1e-5), ("mle", 5e-5))]),
-    ("fine_tuning", "improbable before fine-tuning (perplexity {:.0f})",
+    (TEXTS, "improbable before fine-tuning (perplexity {:.0f})",
      [(GIGAWORD, "mle.untrained", {**FINE_TUNED, "metric": "ppl/token"})]),
-    ("fine_tuning", "with 2e-5 and 5e-5 has a ROUGE-1 of {:.1f} and {:.1f}, still below `mle`, and a perplexity of "
+    (TEXTS, "with 2e-5 and 5e-5 has a ROUGE-1 of {:.1f} and {:.1f}, still below `mle`, and a perplexity of "
      "{:.0f} and {:,.0f} per token",
      [(GIGAWORD, "tailr.dft", {**FINE_TUNED, "metric": metric, "lr": rate})
       for metric in ("rouge-1", "ppl/token") for rate in (2e-5, 5e-5)]),
-    ("fine_tuning", "After `mle` only {:.1f} % of the headlines end in a loop",
+    (TEXTS, "After `mle` only {:.1f} % of the headlines end in a loop",
      [(GIGAWORD, "mle", {**FINE_TUNED, "metric": "rep", "decoding": "greedy"})]),
     *(("f2softmax", text, [
         (BIBLE, "mle.matched", {"steps": 300, "decoding": "topk=100+max_new_tokens=64", "metric": metric}),
@@ -151,7 +152,7 @@ def test_label_smoothing_is_better_by_as_much_as_the_page_states(scores: pd.Data
             for method in ("label_smoothing", "mle")
         ]
         differences.append(means[0] - means[1])
-    assert "ROUGE-1 and ROUGE-L, by {:.1f} and {:.1f}".format(*differences) in text_of("fine_tuning")
+    assert "ROUGE-1 and ROUGE-L, by {:.1f} and {:.1f}".format(*differences) in text_of(TEXTS)
 
 
 def test_what_differs_significantly_on_gigaword_is_what_the_page_states() -> None:
