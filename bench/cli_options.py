@@ -37,7 +37,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     },
     "--task": {"action": "append", "metavar": "NAMES", "help": "names with commas, 'all' or globs"},
     "--set": {
-        "action": "append",
+        "action": "extend",
         "default": [],
         "nargs": "+",
         "metavar": "KEY=VALUE",
@@ -64,18 +64,6 @@ def add_options(parser: argparse._ActionsContainer, *names: str, **changes: Any)
 # Reading them ------------------------------------------------------------------------------------------------------
 
 
-def set_texts(given: argparse.Namespace) -> list[str]:
-    """Return every `KEY=VALUE` after `--set`, which may be typed several times and takes several each time."""
-    return [text for texts in given.sets for text in texts]
-
-
-def data_dir_of(given: argparse.Namespace) -> Path | None:
-    """Return the folder after `--data-dir`, or None."""
-    if given.data_dir:
-        return Path(given.data_dir)
-    return None
-
-
 def stored_runs(given: argparse.Namespace) -> list[CellFolder]:
     """Return the trained runs at or below the folders or snapshots that the argument `cells` names."""
     from bench.store.store import cells_below
@@ -94,7 +82,7 @@ def tasks_of(given: argparse.Namespace) -> Tasks:
     from bench.cells.score import Tasks
 
     named = split_names([getattr(given, "task", None) or ""])
-    return Tasks(data_dir_of(given), parse_sets(set_texts(given)), named)
+    return Tasks(given.data_dir, parse_sets(given.sets), named)
 
 
 def task_names(given: Sequence[str] | None, store: Store) -> list[str] | None:

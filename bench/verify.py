@@ -16,7 +16,6 @@ from typing import Any
 
 from bench.base.keys import key_of
 from bench.cells.cell import key_of_training, pretrained_weights
-from bench.cells.completion import has_only_numbers
 from bench.cells.required import VERSION
 from bench.errors import BenchError, DamagedError
 from bench.metrics.sums import Sums, value_of
@@ -214,5 +213,4 @@ def _verify_run(folder: CellFolder, found: Verification) -> None:
     except BenchError as error:
         found.not_checked[f"{folder.path} · key"] = error
     found.check_scores(folder, rows)
-    if not has_only_numbers(folder):
-        check_checkpoint(folder)
+    check_checkpoint(folder)

@@ -9,6 +9,7 @@ from importlib.metadata import distributions
 from pathlib import Path
 
 from bench.base.machine import cache_root
+from bench.base.network import cached_folder
 
 SPACY_SIZES = ("_sm", "_md", "_lg", "_trf")
 """How the names of spaCy's own models end."""
@@ -137,11 +138,4 @@ def model_folder(name: str) -> Path | None:
     for folder in (Path(name), cache_root() / "models" / name):
         if any((folder / file).is_file() for file in ("config.json", "meta.json")):
             return folder
-    from huggingface_hub import try_to_load_from_cache
-    from huggingface_hub.errors import HFValidationError
-
-    try:
-        config = try_to_load_from_cache(name, "config.json")
-    except HFValidationError:
-        return None
-    return Path(config).parent if isinstance(config, str) else None
+    return cached_folder(name)

@@ -49,7 +49,6 @@ SAMPLE_ANALOGIES = 187  # of each split: 5,984 rows
 
 Analogy = tuple[str, str, str, str]
 Numbered = tuple[int, Analogy]  # place in its list, words
-SplitList = Mapping[str, Sequence[Numbered]]  # split -> analogies with their place in the list
 
 KINDS = ("people", "location")
 PRONOUNS = frozenset({"he", "she", "her", "his"})  # "the he and the queen" is no phrase: the recipe leaves them out

@@ -1,4 +1,4 @@
-"""Network: whether the model hub answers, and calls that may take only so long."""
+"""Network: whether the model hub answers, what is in its cache, and calls that may take only so long."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, wait
+from pathlib import Path
 from typing import TypeVar
 
 ANSWER_S = 3.0
@@ -50,6 +51,18 @@ def is_commit(revision: str) -> bool:
     (True, False, False)
     """
     return re.fullmatch(r"[0-9a-f]{40}", revision) is not None
+
+
+def cached_folder(repository: str, revision: str = "main") -> Path | None:
+    """Return the folder of a model in the hub's cache, or None; its name is the commit of the revision."""
+    from huggingface_hub import try_to_load_from_cache
+    from huggingface_hub.errors import HFValidationError
+
+    try:
+        config = try_to_load_from_cache(repository, "config.json", revision=revision)
+    except HFValidationError:
+        return None
+    return Path(config).parent if isinstance(config, str) else None
 
 
 def within(seconds: float, act: Callable[[], T]) -> T:

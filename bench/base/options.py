@@ -222,25 +222,6 @@ def read_options(
     return omit_defaults(make, read)
 
 
-@functools.cache
-def _adapter(annotation: Any) -> TypeAdapter[Any]:
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(_field(annotation))
-
-
-def read_value(annotation: Any, value: Any) -> Any:
-    """Return a value, or the text that was typed for it, as the type of an annotation.
-
-    Raises:
-        ValueError: the annotation does not allow it.
-
-    >>> read_value(Annotated[int, Range(1)], "3")
-    3
-    """
-    return _adapter(annotation).validate_python(value)
-
-
 def checked(what: str, check: CrossFieldCheck | None = None) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Return a decorator: a constructor or factory that reads its options as `read_options` does.
 

@@ -81,15 +81,10 @@ class Held:
         """Name and hash of the split."""
         return self.of["split"], self.of["split_sha256"]
 
-    @property
-    def is_imported(self) -> bool:
-        """Whether another system generated them."""
-        return is_imported(self.record)
-
     def fits(self, methods: Sequence[str], decoding: str) -> bool:
         """Return whether these predictions are of given methods and decoding; empty ones fit all."""
         wanted = decoding.rpartition(":")[2]
-        of_decoding = self.is_imported or wanted in ("", self.decoding, self.decoding.partition("+")[0])
+        of_decoding = is_imported(self.record) or wanted in ("", self.decoding, self.decoding.partition("+")[0])
         return of_decoding and (not methods or self.method in methods)
 
 
@@ -112,9 +107,9 @@ def side_by_side(found: Iterable[Held]) -> tuple[dict[str, Held], list[str]]:
         Predictions by method, and notes about runs that are not shown.
     """
     groups: dict[tuple[Any, ...], dict[str, list[Held]]] = {}
-    for rows in sorted(found, key=lambda rows: rows.is_imported):
+    for rows in sorted(found, key=lambda rows: is_imported(rows.record)):
         joined = [rows.group]
-        if rows.is_imported:
+        if is_imported(rows.record):
             joined = [group for group in groups if (group[0], *group[2:4]) == (rows.group[0], *rows.split)] or joined
         for group in joined:
             groups.setdefault(group, {}).setdefault(rows.method, []).append(rows)

@@ -45,12 +45,6 @@ def is_from_snapshot(folder: CellFolder) -> bool:
     return digest is not None and not folder.has_checkpoint(digest) and not folder.names("rows-*.jsonl.gz")
 
 
-def has_only_numbers(folder: CellFolder) -> bool:
-    """Return whether a run has numbers and nothing they were made with; a baseline, too, which could make it again."""
-    names = folder.names
-    return bool(names("scores-*.json")) and not names("rows-*.jsonl.gz") and not names("model-*")
-
-
 def _has_numbers(cell: Cell, key: str, scores: Sequence[Mapping[str, Any]], metrics: Sequence[str]) -> bool:
     """Return whether every required family of an evaluation has its numbers, of the current version."""
     kind = cell.evaluations[key].kind

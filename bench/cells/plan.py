@@ -7,7 +7,6 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from bench.base.registry import Resolved, expand, split_names
 from bench.cells.cell import Cell, is_validated, make_cell
@@ -263,9 +262,8 @@ class PlanBuilder:
         name = json.dumps([config.task, config.task_options, config.trainer.limit], sort_keys=True)
         if name in self.tasks:
             return self.tasks[name]
-        data_dir = Path(self.arguments.data_dir) if self.arguments.data_dir else None
         task = kind(**config.task_options)
-        source = resolve(kind.name, data_dir, kind.info.folders, fetch=True)
+        source = resolve(kind.name, self.arguments.data_dir, kind.info.folders, fetch=True)
         task.load(source, config.trainer.limit, on_rows=self.on_rows)
         self.say(f"{kind.name}: data from {task.source.why}")
         used = [task.split(name) for name in ("train", config.evaluation.split)]

@@ -176,7 +176,7 @@ class Tasks:
         import_plugins: whether the code of a task that is a plug-in may be imported.
     """
 
-    data_dir: Path | None = None
+    data_dir: str | Path | None = None
     sets: Sequence[Override] = ()
     specs: Sequence[str] = ()
     import_plugins: bool = True
@@ -228,7 +228,7 @@ class Tasks:
         Nothing is looked for where the command line says where the data is.
         """
         kind = self._kind(record)
-        folders = [self.data_dir.expanduser() / name for name in (kind.name, *kind.info.folders) if self.data_dir]
+        folders = [Path(self.data_dir).expanduser() / name for name in (kind.name, *kind.info.folders) if self.data_dir]
         if self._places(kind, self.sets) or any(folder.is_dir() for folder in folders):
             return None
         if cell is None or not kind.places:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from bench.base.registry import all_names, load, split_names, unknown
-from bench.cli_options import add_options, data_dir_of, set_texts
+from bench.cli_options import add_options
 from bench.commands.list import KINDS
 from bench.errors import UsageError
 from bench.metrics import MetricEntry
@@ -62,12 +62,12 @@ def checks_of(kind: str, name: str, given: argparse.Namespace) -> Iterator[Resul
     from bench.tasks import find_task
     from bench.tasks.fetch.sources import resolve
 
-    backbones, sets = split_names(given.backbone) or testing.BACKBONES, set_texts(given)
+    backbones, sets = split_names(given.backbone) or testing.BACKBONES, given.sets
     if kind == "methods":
         return testing.check_objective(name, backbones=backbones, quick=given.quick, sets=sets)
     if kind == "tasks":
         task = find_task(name).value
-        source = resolve(task.name, data_dir_of(given), task.info.folders)
+        source = resolve(task.name, given.data_dir, task.info.folders)
         return testing.check_task(task, source, section_values(parse_sets(sets), "task", {task.name}))
     if kind == "metrics":
         return testing.check_metric(find_metric(name).value)

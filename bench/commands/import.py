@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from bench.base.options import read_options
 from bench.base.printable import one_line
 from bench.base.registry import NAME
-from bench.cli_options import add_options, data_dir_of, positive, set_texts
+from bench.cli_options import add_options, positive
 from bench.config.config import parse_sets, section_values
 from bench.errors import UsageError
 from bench.metrics import find_metric
@@ -47,10 +47,10 @@ def run(given: argparse.Namespace) -> int:
         other = f"{system.replace('.', '-')}-published"
         raise UsageError(f"'{system}' is a method of this program; give the system another name, e.g. {other}")
     store, kind = Store(Path(given.results)), find_task(given.task)
-    overrides = section_values(parse_sets(set_texts(given)), "task", [kind.name])
+    overrides = section_values(parse_sets(given.sets), "task", [kind.name])
     task_options = read_options(kind.value, overrides, f"task '{kind.name}'")
     task = kind.value(**task_options)
-    task.load(resolve(kind.name, data_dir_of(given), kind.value.info.folders))
+    task.load(resolve(kind.name, given.data_dir, kind.value.info.folders))
     texts = Import(system, Path(given.file), kind, task, task_options, given.rows)
     store.files.check_writable()
     folder, stored = store_import(store, texts)

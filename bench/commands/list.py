@@ -12,7 +12,7 @@ from bench.base.options import default_text, words_of
 from bench.base.printable import one_line
 from bench.base.registry import Entry, split_names
 from bench.base.registry import expand as expand_names
-from bench.cli_options import add_options, data_dir_of, set_texts
+from bench.cli_options import add_options
 from bench.config.config import parse_sets, section_values
 from bench.decodings import DECODINGS
 from bench.decodings.core.decoding import Decoding
@@ -178,9 +178,9 @@ def list_data(given: argparse.Namespace) -> int:
     found = {}
     for name in expand_names(names, TASKS, "task", plugins=True):
         kind: type[Task] = find_task(name).value
-        values = section_values(parse_sets(set_texts(given)), "task", {kind.name})
+        values = section_values(parse_sets(given.sets), "task", {kind.name})
         task = kind(**read_options(kind, values, f"task '{kind.name}'", only_known=True))
-        task.load(resolve(kind.name, data_dir_of(given), kind.info.folders, fetch=given.fetch))
+        task.load(resolve(kind.name, given.data_dir, kind.info.folders, fetch=given.fetch))
         found[kind.name] = data_of(task, given.fetch)
     if given.json:
         print(json.dumps(found, ensure_ascii=False, indent=1))
@@ -202,7 +202,7 @@ def list_places(given: argparse.Namespace) -> None:
             {
                 "task": name,
                 "language": kind.info.language,
-                "from": resolve(kind.name, data_dir_of(given), kind.info.folders).why,
+                "from": resolve(kind.name, given.data_dir, kind.info.folders).why,
                 "official": {split: kind.info.sizes.get(split) for split in SPLITS},
                 "hub": hub,
                 "revision": "unpinned" if hub and not is_commit(revision) else revision,

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.base.registry import split_names
-from bench.cli_options import add_options, say_damaged, set_texts
+from bench.cli_options import add_options, say_damaged
 from bench.config.arguments import RunArguments
 from bench.config.config import PRESETS, CellConfig, TrainerConfig
 from bench.errors import MissingError, UsageError
@@ -130,7 +130,7 @@ class Made:
         from bench.cost import costs_of_plan
 
         given, running = self.given, self.given.run and not self.given.dry_run
-        sets = sets_of(set_texts(given), need)
+        sets = sets_of(given.sets, need)
         if need.sampling_seeds:
             sets = [f"evaluation.sampling_seeds={','.join(map(str, need.sampling_seeds))}", *sets]
         arguments = RunArguments(

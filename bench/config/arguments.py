@@ -133,7 +133,7 @@ def collect(given: argparse.Namespace) -> RunArguments:
         UsageError: no task is named, the file is malformed, or `RunArguments` refuses a value.
     """
     values = file_values(given.config) if given.config else {"sets": []}
-    sets = values["sets"] + [text for texts in given.sets for text in texts]
+    sets = values["sets"] + given.sets
     if given.sampling_seeds:
         sets.append(f"evaluation.sampling_seeds={given.sampling_seeds}")
     typed_in = _given({field.name: getattr(given, field.name, None) for field in fields(RunArguments)})

@@ -53,7 +53,6 @@ class TopK(Sampler):
 
     name: ClassVar[str] = "topk"
     main_option: ClassVar[str] = "k"
-    paper: ClassVar[str] = "Fan et al. 2018"
 
     k: Annotated[int, Range(1)]
 
@@ -79,7 +78,6 @@ class Nucleus(Sampler):
 
     name: ClassVar[str] = "nucleus"
     main_option: ClassVar[str] = "p"
-    paper: ClassVar[str] = "Holtzman et al. 2020"
 
     p: Annotated[float, Range(above=0, below=1)]
 
@@ -117,7 +115,6 @@ class MinP(Sampler):
 
     name: ClassVar[str] = "min_p"
     main_option: ClassVar[str] = "p"
-    paper: ClassVar[str] = "Nguyen et al. 2024"
 
     p: Annotated[float, Range(above=0, most=1)]
 
@@ -139,7 +136,6 @@ class Typical(Sampler):
 
     name: ClassVar[str] = "typical"
     main_option: ClassVar[str] = "tau"
-    paper: ClassVar[str] = "Meister et al. 2023"
 
     tau: Annotated[float, Range(above=0, below=1)]
 

@@ -65,7 +65,6 @@ class Beam(Decoding):
 
     name: ClassVar[str] = "beam"
     main_option: ClassVar[str] = "beams"
-    paper: ClassVar[str] = "Wu et al. 2016"
 
     beams: Annotated[int, Range(2)]
     length_penalty: float = 1.0
@@ -194,7 +193,6 @@ class ContrastiveSearch(Decoding):
 
     name: ClassVar[str] = "contrastive_search"
     main_option: ClassVar[str] = "k"
-    paper: ClassVar[str] = "Su et al. 2022"
     looks_ahead: ClassVar[bool] = True
 
     k: Annotated[int, Range(1)]

@@ -10,7 +10,7 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.base.network import hub_reachable, is_commit, within
+from bench.base.network import cached_folder, hub_reachable, is_commit, within
 from bench.errors import DataError
 from bench.models.backbones import BACKBONES
 
@@ -54,24 +54,11 @@ def resolved(repository: str, revision: str) -> Pretrained:
         return Pretrained()
     if is_commit(revision):
         return Pretrained(repository, revision, revision)
-    commit = _cached_commit(repository, revision)
+    folder = cached_folder(repository, revision)
+    commit = folder.name if folder else ""
     if not commit and hub_reachable():
         commit = _named_commit(repository, revision)
     return Pretrained(repository, revision, commit)
-
-
-def _cached_commit(repository: str, revision: str) -> str:
-    """Return the commit that the cache holds of a revision, or nothing."""
-    from huggingface_hub import try_to_load_from_cache
-    from huggingface_hub.errors import HFValidationError
-
-    try:
-        file = try_to_load_from_cache(repository, "config.json", revision=revision)
-    except HFValidationError:
-        return ""
-    if not isinstance(file, str):
-        return ""
-    return Path(file).parent.name
 
 
 def _named_commit(repository: str, revision: str) -> str:

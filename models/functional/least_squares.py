@@ -51,13 +51,7 @@ class LeastSquares:
             self.sums[held_out] = products
 
     def solve(self) -> tuple[Tensor, Tensor]:
-        """Return weight and bias.
-
-        Raises:
-            ValueError: when nothing was added.
-        """
-        if not self.sums:
-            raise ValueError("expected rows to fit, but no rows were added; call add before solve")
+        """Return weight and bias, of at least one slice."""
         fitted, checked = self.sums[False], self.sums.get(True)
         if checked is None:
             return _solved(fitted, UNCHECKED)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -16,8 +16,6 @@ from bench.tasks.encode.token_store import Array, Encoded, TokenStore
 
 POOL = 32
 """Batches whose rows are sorted by length together: little padding, and still a new mix in every epoch."""
-
-Many = TypeVar("Many", Array, Sequence[int], list[int])
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,17 +71,6 @@ class Order:
         return np.concatenate((head, *mixed, tail))
 
 
-def share(rows: Many, part: int, parts: int) -> Many:
-    """Return one of `parts` neighbouring shares whose sizes differ by at most one.
-
-    >>> [list(share([1, 2, 3, 4, 5], part, 2)) for part in (0, 1)]
-    [[1, 2, 3], [4, 5]]
-    """
-    size, extra = divmod(len(rows), parts)
-    start = part * size + min(part, extra)
-    return rows[start : start + size + (part < extra)]
-
-
 class MicroBatches:
     """Item i is micro-batch i of this rank, and carries the target tokens of its whole optimiser step.
 
@@ -106,7 +93,7 @@ class MicroBatches:
     def __getitem__(self, item: int) -> dict[str, Any]:
         step, micro = divmod(item, self.accumulate)
         whole = self.order.step(step)
-        mine = share(whole, micro * self.world + self.rank, self.world * self.accumulate)
+        mine = np.array_split(whole, self.world * self.accumulate)[micro * self.world + self.rank]
         tokens = sum(self.rows.n_target(whole).tolist())
         batch = self.collate(self.rows, mine)
         return {**batch, "item": item, "step": step, "step_rows": len(whole), "step_tokens": tokens}

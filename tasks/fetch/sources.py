@@ -30,7 +30,9 @@ def expanded(path: str) -> Path:
         raise MissingError(f"{path:.200}: {problem}") from None
 
 
-def resolve(task: str, data_dir: Path | None = None, folders: Sequence[str] = (), *, fetch: bool = False) -> Source:
+def resolve(
+    task: str, data_dir: str | Path | None = None, folders: Sequence[str] = (), *, fetch: bool = False
+) -> Source:
     """Find a task's folder.
 
     The order is `--data-dir`, `BENCH_DATA`, the cache, the hub, the built-in sample. A folder that was named and does

@@ -111,7 +111,6 @@ class Decoding:
 
     name: ClassVar[str]  # what a user types
     main_option: ClassVar[str] = ""  # the option whose value follows the name: k in `topk=3`
-    paper: ClassVar[str] = ""
     samples: ClassVar[bool] = False  # whether tokens are drawn at random, so that seeds are needed
     looks_ahead: ClassVar[bool] = False  # whether the model reads the last token too
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.tasks.encode.batches import Epoch, EvaluationEpoch, MicroBatches, Order, chosen, evaluation_batches, share
+from bench.tasks.encode.batches import Epoch, EvaluationEpoch, MicroBatches, Order, chosen, evaluation_batches
 from bench.tasks.encode.codec import Encoded
 from bench.tasks.encode.token_store import TokenStore
 
@@ -65,13 +65,6 @@ def test_a_step_is_a_function_of_seed_and_number_alone():
 
 def test_the_order_stays_what_it_was():
     assert Order(10, 5, 0).step(0).tolist() == [5, 4, 8, 3, 7]
-
-
-@given(st.lists(st.integers(), max_size=40), st.integers(1, 12))
-def test_shares_are_neighbours_of_nearly_equal_size(rows, parts):
-    shares = [share(rows, part, parts) for part in range(parts)]
-    assert [row for one in shares for row in one] == rows
-    assert max(map(len, shares)) - min(map(len, shares)) <= 1
 
 
 def micro_batches(world, accumulate, batch=13):
