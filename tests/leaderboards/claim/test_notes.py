@@ -57,7 +57,7 @@ def text_of(name: str) -> str:
     return " ".join([*file.notes, *(text for one in file.claims for text in (one.note, one.result, one.out_of_reach))])
 
 
-GIGAWORD, BIBLE, TEMPLATE = "gigaword", "text", "ambiguous_template"
+GIGAWORD, BIBLE, TEMPLATE, LOGICNLG = "gigaword", "text", "ambiguous_template", "logicnlg"
 STATED: list[tuple[str, str, list[tuple[str, str, dict[str, Any]]]]] = [
     ("adadec", "gives a ROUGE-1 of {:.1f}, and the first words of the source {:.1f}",
      [(GIGAWORD, "copy_exemplar", {"metric": "rouge-1"}), (GIGAWORD, "lead", {"metric": "rouge-1"})]),
@@ -95,6 +95,12 @@ STATED: list[tuple[str, str, list[tuple[str, str, dict[str, Any]]]]] = [
       for metric in ("rouge-1", "ppl/token") for rate in (2e-5, 5e-5)]),
     (TEXTS, "After `mle` only {:.1f} % of the headlines end in a loop",
      [(GIGAWORD, "mle", {**FINE_TUNED, "metric": "rep", "decoding": "greedy"})]),
+    (TEXTS, "BLEU-3 is {:.1f} before fine-tuning, {:.1f} for `lead`, which copies the beginning of the table, {:.1f} "
+     "after `mle`, and {:.1f} after DFT",
+     [(LOGICNLG, method, {**FINE_TUNED, "metric": "bleu-3"})
+      for method in ("mle.untrained", "lead", "mle", "tailr.dft")]),
+    (TEXTS, "the model before fine-tuning ({:,.0f} against {:.0f} per word)",
+     [(LOGICNLG, method, {**FINE_TUNED, "metric": "ppl/word"}) for method in ("tailr.dft", "mle.untrained")]),
     *(("f2softmax", text, [
         (BIBLE, "mle.matched", {"steps": 300, "decoding": "topk=100+max_new_tokens=64", "metric": metric}),
         (BIBLE, "f2softmax", {"steps": 300, **TOPK, "metric": metric}),
@@ -138,7 +144,7 @@ def test_what_a_text_states_is_of_its_rows(
     means = []
     for task, method, where in rows:
         found = of(scores, task, method, **where)
-        if "decoding" not in where and method != "human" and not where["metric"].startswith("rouge"):
+        if "decoding" not in where and method != "human" and not where["metric"].startswith(("rouge", "bleu")):
             found = found[found.decoding.isna() | (found.decoding == "")]
         means.append(found.value.mean())
     assert stated.format(*means) in text_of(name)
@@ -168,6 +174,14 @@ def test_what_differs_significantly_on_gigaword_is_what_the_page_states() -> Non
     assert not [value for _, _, value in scored if value.p_items is not None and value.p_items <= ALPHA]
     higher = [row.method for row in rows if row.values["ppl/token"].differs]
     assert sorted(higher) == ["eaft", "gem", "label_smoothing", "simctg"]
+
+
+def test_dft_is_significantly_worse_in_bleu_on_logicnlg_as_the_page_states() -> None:
+    (table,) = (table for table in tables(Store(RUNS / "mid"))[0] if table.task == LOGICNLG)
+    (table,) = with_statistics([table], rounds=999).tables
+    (dft,) = (row for row in table.rows if row.method == "tailr.dft")
+    assert all(dft.values[name].differs for name in ("bleu-1", "bleu-2", "bleu-3"))
+    assert table.rows[0].method == "mle"
 
 
 def test_the_prompts_of_one_template_are_those_that_trime_misses(scores: pd.DataFrame) -> None:
