@@ -51,7 +51,7 @@ class LeastSquares:
             self.sums[held_out] = products
 
     def solve(self) -> tuple[Tensor, Tensor]:
-        """Return weight and bias, of at least one slice."""
+        """Return weight and bias that fit the slices that were added, of which there must be one."""
         fitted, checked = self.sums[False], self.sums.get(True)
         if checked is None:
             return _solved(fitted, UNCHECKED)

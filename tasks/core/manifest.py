@@ -101,9 +101,9 @@ TEXT = frozenset({str})
 
 
 def is_texts(value: Any) -> bool:
-    """Return whether a value is a text or a tuple of texts, of which JSON makes what it makes of `plain(value)`.
+    """Return whether a value is a text or a tuple of texts. JSON writes these as it writes `plain(value)`.
 
-    Hundreds of thousands of rows have no others, and this takes a third of the time.
+    Large tasks have no other values, and asking takes about half the time of `plain`.
     """
     return type(value) is str or (type(value) is tuple and TEXT.issuperset(map(type, value)))
 

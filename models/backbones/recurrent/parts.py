@@ -23,7 +23,7 @@ UNREADABLE = -1e32
 
 
 class EncodedSource(NamedTuple):
-    """A source as the decoder sees it; importing the class of `transformers` for this takes seconds."""
+    """A source as the decoder sees it. Not a `ModelOutput`, since a plan would import `transformers` for it."""
 
     last_hidden_state: Tensor  # [B, S, D] the memory
     hidden: Tensor  # [B, D] state the decoder starts from

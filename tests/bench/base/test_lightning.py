@@ -13,7 +13,8 @@ import pytest
 from bench.base import lightning
 from bench.cli import main
 
-PLAN = ("run", "--task", "logicnlg", "--method", "mle,f2softmax,adadec", "--preset", "small", "--dry-run", "--json")
+METHODS = "mle,histalign,f2softmax,adadec"
+PLAN = ("run", "--task", "logicnlg", "--method", METHODS, "--preset", "small", "--dry-run", "--json")
 SHOWS_IMPORTS = """
 import sys
 from bench.cli import program

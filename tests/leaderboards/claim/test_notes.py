@@ -99,6 +99,9 @@ STATED: list[tuple[str, str, list[tuple[str, str, dict[str, Any]]]]] = [
      "after `mle`, and {:.1f} after DFT",
      [(LOGICNLG, method, {**FINE_TUNED, "metric": "bleu-3"})
       for method in ("mle.untrained", "lead", "mle", "tailr.dft")]),
+    (TEXTS, "{:.0f} % of the 4-grams that it writes are in the table, against {:.0f} % after `mle` and {:.0f} % before",
+     [(LOGICNLG, method, {**FINE_TUNED, "metric": "copy-4", "decoding": "greedy"})
+      for method in ("tailr.dft", "mle", "mle.untrained")]),
     (TEXTS, "the model before fine-tuning ({:,.0f} against {:.0f} per word)",
      [(LOGICNLG, method, {**FINE_TUNED, "metric": "ppl/word"}) for method in ("tailr.dft", "mle.untrained")]),
     *(("f2softmax", text, [
@@ -180,8 +183,8 @@ def test_dft_is_significantly_worse_in_bleu_on_logicnlg_as_the_page_states() -> 
     (table,) = (table for table in tables(Store(RUNS / "mid"))[0] if table.task == LOGICNLG)
     (table,) = with_statistics([table], rounds=999).tables
     (dft,) = (row for row in table.rows if row.method == "tailr.dft")
-    assert all(dft.values[name].differs for name in ("bleu-1", "bleu-2", "bleu-3"))
-    assert table.rows[0].method == "mle"
+    found = [dft.values[name] for name in ("bleu-1", "bleu-2", "bleu-3")]
+    assert all(value.differs and value.difference < 0 for value in found)
 
 
 def test_the_prompts_of_one_template_are_those_that_trime_misses(scores: pd.DataFrame) -> None:
