@@ -196,7 +196,11 @@ def _runs_table(rows: list[Row]) -> pa.Table:
 
 
 def _parquet(table: pa.Table, *, texts: bool) -> bytes:
-    """Return a table as a file; a dictionary encodes repeated texts, and would make lists of numbers larger."""
+    """Return a table as a file.
+
+    A dictionary encodes repeated texts, and would make lists of numbers larger. Most bytes of a count are 0: with the
+    first bytes of all counts together, then the second, and so on, they take a quarter less.
+    """
     from pyarrow import parquet
 
     file = io.BytesIO()
@@ -206,6 +210,7 @@ def _parquet(table: pa.Table, *, texts: bool) -> bytes:
         compression="brotli",
         compression_level=LEVEL,
         use_dictionary=texts,
+        column_encoding={"counts.list.element": "BYTE_STREAM_SPLIT"} if "counts" in table.column_names else None,
         data_page_size=PAGE_BYTES,
         dictionary_pagesize_limit=PAGE_BYTES,
         write_statistics=False,
