@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass
 from typing import Any
 
+
+def _content(value: Any) -> dict[str, Any]:
+    """Return the JSON content of a dataclass, its fields, or of a mapping that is no dict."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    if is_dataclass(value):
+        return {part.name: getattr(value, part.name) for part in fields(value)}
+    raise TypeError(f"JSON cannot hold a {type(value).__name__}")
+
+
 _ENCODER = json.JSONEncoder(
-    sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, check_circular=False
+    sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, check_circular=False, default=_content
 )
 """Kept: `json.dumps` makes one for every row of a task. Looking for circles would take an eighth of the time."""
 

@@ -5,6 +5,7 @@ The samplers of torch and Lightning repeat rows to fill the ranks, and cannot st
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -183,5 +184,5 @@ def chosen(ids: Sequence[str], n: int | None) -> list[str]:
     """
     if n is None or n >= len(ids):
         return list(ids)
-    kept = set(sorted(ids, key=lambda name: (seed_of("evaluation rows", name), name))[:n])
+    kept = set(heapq.nsmallest(n, ids, key=lambda name: (seed_of("evaluation rows", name), name)))
     return [name for name in ids if name in kept]
