@@ -1,4 +1,4 @@
-# make run         environment if needed, then the papers' methods on a task (TASK=, METHOD=, ARGS= to change it)
+# make run         environment if needed, then the papers' methods on a task (TASK=, METHOD=, DATA=, ARGS= to change it)
 # make install     the environment .venv alone
 # make test        the tests, in three processes
 # make test-long   long proofs too
@@ -22,6 +22,7 @@ HAS_PYTHON = test -n '$(PYTHON)' || { echo 'No Python 3.11, 3.12 or 3.13 with th
 	'Install one, or name yours: make PYTHON=/path/to/python' >&2; exit 1; }
 TASK ?= logicnlg
 METHOD ?= papers
+DATA ?= sample
 ARGS ?=
 PART ?=
 RECORD ?= tools/gpu/measured.json
@@ -30,7 +31,7 @@ BIN := .venv/bin
 .PHONY: run install test test-long chaos check types links docs boards gpu real paper-rows grid perf clean
 
 run: .venv/ready
-	$(BIN)/bench run --task $(TASK) --method '$(METHOD)' $(ARGS)
+	$(BIN)/bench run --task $(TASK) --method '$(METHOD)' --data-dir '$(DATA)' $(ARGS)
 
 install: .venv/ready
 

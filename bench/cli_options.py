@@ -44,11 +44,11 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "dest": "sets",
         "help": "where data is, e.g. task.path=my.txt",
     },
-    "--data-dir": {"metavar": "DIR", "help": "holds a folder for each task"},
+    "--data-dir": {"metavar": "DIR", "help": "holds a folder for each task; 'sample' is the built-in sample"},
     "--limit": {
         "type": positive,
         "metavar": "N",
-        "help": "first N rows of each split, for debugging: no leaderboard has them",
+        "help": "first N rows of each split, for debugging: such runs are in no leaderboard",
     },
     "--json": {"action": "store_true", "help": "machine-readable output"},
 }

@@ -58,7 +58,7 @@ def run(
         set: `section.name` to value, as `--set` takes them.
         decode: as `--decode` takes it, "greedy,topk=3", or a list; those of the task for None.
         limit: rows kept of each split, for debugging; the board then has such runs only.
-        data_dir: a folder with a folder for each task.
+        data_dir: a folder with a folder for each task, or `sample` for the built-in sample.
         results: the results folder.
         jobs: runs that are executed at once on this machine; `auto` for as many as it has room for.
         executor: takes the runs in place of this machine, such as one of `concurrent.futures` or Dask's

@@ -13,6 +13,9 @@ from bench.errors import MissingError
 from bench.tasks.fetch import hub
 from bench.tasks.fetch.hub_copies import HUB
 
+SAMPLE = "sample"
+"""In place of a folder: the built-in sample, although other rows of the task may be here or on the hub."""
+
 
 @dataclass(frozen=True)
 class Source:
@@ -40,13 +43,15 @@ def resolve(
 
     Args:
         task: the task's name; its folder lies below the given ones.
-        data_dir: the value of `--data-dir`.
+        data_dir: the value of `--data-dir`, a folder or `sample`.
         folders: other names that the task's folder may have below the given ones.
         fetch: whether the hub may be asked, if it has a copy of the task's rows.
 
     Raises:
         MissingError: `data_dir` or `BENCH_DATA` is given and does not exist.
     """
+    if data_dir == SAMPLE:
+        return Source(None, "built-in sample (--data-dir sample)")
     for label, place in (("--data-dir", data_dir), ("BENCH_DATA", os.environ.get("BENCH_DATA"))):
         if place is None or place == "":
             continue

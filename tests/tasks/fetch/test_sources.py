@@ -35,6 +35,10 @@ def test_the_order_is_argument_environment_cache_sample(
     assert "built-in sample" in resolve("xsum").why
 
 
+def test_the_sample_is_taken_by_its_name_although_other_rows_are_here(places: dict[str, Path]) -> None:
+    assert resolve("logicnlg", "sample", fetch=True).folder is None
+
+
 @pytest.mark.parametrize("how", ["argument", "environment"])
 def test_a_root_that_is_not_there_is_an_error_and_never_the_sample(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
     given, name = (Path("nowhere"), "--data-dir") if how == "argument" else (None, "BENCH_DATA")
