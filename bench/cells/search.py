@@ -114,12 +114,14 @@ class Search:
 
         The runs that the method starts from are trained whole.
         """
-        sets = [f"evaluation.rows={self.rows or 'all'}", "evaluation.split=valid"]
+        rows, split, scope = f"evaluation.rows={self.rows or 'all'}", "evaluation.split=valid", method.trained_name
+        # Again for the method itself: a setting of the user for a task, such as task:evaluation.split, would go first.
+        sets = [rows, split, f"{scope}:{rows}", f"{scope}:{split}"]
         trainer = config.trainer
         if self.steps < 1 and trainer.steps:
-            sets.append(f"{method.trained_name}:trainer.steps={max(1, round(trainer.steps * self.steps))}")
+            sets.append(f"{scope}:trainer.steps={max(1, round(trainer.steps * self.steps))}")
         elif self.steps < 1:
-            sets.append(f"{method.trained_name}:trainer.epochs={float(trainer.epochs * self.steps):.6g}")
+            sets.append(f"{scope}:trainer.epochs={float(trainer.epochs * self.steps):.6g}")
         return tuple(sets)
 
 
@@ -223,7 +225,7 @@ Placed = list[tuple[tuple[str, ...], Cell]]
 """Each combination with its run."""
 
 Name = tuple[str, str]
-"""Of a task, and of a method as it is trained."""
+"""The name of a task, and the name that a method is trained under."""
 
 
 @dataclass
@@ -272,7 +274,8 @@ def run_search(
             ready.append((tuned, place_tried(plan, tuned, search, builder)))
         methods = ", ".join(dict.fromkeys(method for _, method in free))
         progress.say(f"search: {sum(len(placed) for _, placed in ready)} combinations of {methods}")
-        outcome.add(launcher_of(plan, replace(arguments, keep_checkpoints="all"))(progress))
+        ended = launcher_of(plan, replace(arguments, keep_checkpoints="all"))(progress)
+        outcome.add(replace(ended, diverged=[]))  # settings that diverge are only not picked
         for tuned, placed in ready:
             tuned.tried = [Tried(sets, cell, value_of(cell, search.by)) for sets, cell in placed]
             tuned.picked = best(tuned.tried, column_of(search.by, tuned.task, arguments)[1])
@@ -333,11 +336,10 @@ def tuned_methods(builder: PlanBuilder) -> dict[Name, Tuned]:
         for method in builder.methods:
             if method.is_baseline:
                 continue
-            method = builder.as_run(kind, method)
             if method.only_reads:
-                found.setdefault((kind.name, method.trained_name), Tuned(kind, find_method(method.trained_name)))
-            else:
-                found[kind.name, method.trained_name] = Tuned(kind, method)
+                method = find_method(method.trained_name)
+            method = builder.as_run(kind, method)
+            found[kind.name, method.trained_name] = Tuned(kind, method)
     return found
 
 

@@ -123,6 +123,7 @@ def write_baseline(cell: Cell, rows_keys: Collection[str], events: Events) -> No
         cell.folder.write_trained(content, {**provenance(started), "world": 1})
     baseline: Any = cell.method.kind
     for key in rows_keys:
+        started = time.monotonic()
         events.stage(WRITING, len(cell.evaluations[key].ids))
         rows = list(written(baseline(), cell.task, cell.evaluations[key]))
         store_rows(cell, key, [rows], started)

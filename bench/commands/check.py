@@ -11,7 +11,7 @@ from bench.base.registry import all_names, load, split_names, unknown
 from bench.cli_options import add_options
 from bench.commands.list import KINDS
 from bench.errors import UsageError
-from bench.metrics import MetricEntry
+from bench.metrics import METRICS, MetricEntry
 from bench.models import ALIASES, GROUPS, METHODS
 
 if TYPE_CHECKING:
@@ -83,10 +83,12 @@ def kind_of(name: str) -> str:
     Raises:
         UsageError: nothing that can be checked has this name.
     """
-    from bench.decodings.core.decoding import Decoding
+    from bench.decodings.core.decoding import DISTRIBUTIONS, Decoding
     from bench.models.core.objective import Objective
     from bench.tasks.core.task import Task
 
+    if name.endswith("]") and name.partition("[")[0] in METRICS:  # of another model, as in mauve[NAME]
+        return "metrics"
     if name in ("all", *GROUPS, *ALIASES) or any(character in name for character in "*?["):
         return "methods"
     target = name.partition("=")[0].partition("+")[0]  # topk=3+temperature=0.7
@@ -94,6 +96,8 @@ def kind_of(name: str) -> str:
     for kind, known in names.items():
         if target in known:
             return kind
+    if target.partition(":")[0] in DISTRIBUTIONS:  # decoupled:nucleus=0.9
+        return "decodings"
     if ":" not in name and "/" in name:
         return "backbones"
     if ":" not in name:

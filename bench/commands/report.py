@@ -13,7 +13,6 @@ from bench.base.registry import split_names
 from bench.cli_options import add_options, say_damaged, task_names
 from bench.errors import UsageError
 from bench.leaderboards.render import FORMATS, PAGE
-from bench.store.snapshot import is_snapshot
 from bench.store.store import Store
 
 
@@ -51,7 +50,7 @@ def run(given: argparse.Namespace) -> int:
     if path is not None and path.is_dir():
         raise UsageError(f"expected a file after --output, found the folder '{path}'")
     if path is None and given.format == PAGE:
-        if is_snapshot(store.root):
+        if store.files.is_snapshot:
             raise UsageError(f"'{store.root}' is a snapshot, which is only read; name a file by --output FILE")
         path = store.root / "leaderboard.html"
     collects = gc.isenabled()

@@ -49,14 +49,20 @@ def peak_memory() -> dict[str, int]:
 
 
 @lru_cache(maxsize=1)
-def environment() -> dict[str, Any]:
-    """Return interpreter, package versions and the devices torch sees (if torch is loaded)."""
-    facts: dict[str, Any] = {"python": platform.python_version(), "platform": platform.machine()}
+def versions() -> dict[str, str | None]:
+    """Return the version of each of `PACKAGES`, None where it is not installed."""
+    found: dict[str, str | None] = {}
     for name in PACKAGES:
         try:
-            facts[name] = importlib.metadata.version(name)
+            found[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
-            facts[name] = None
+            found[name] = None
+    return found
+
+
+def environment() -> dict[str, Any]:
+    """Return interpreter, package versions and the devices torch sees (if torch is loaded) with its settings now."""
+    facts: dict[str, Any] = {"python": platform.python_version(), "platform": platform.machine(), **versions()}
     torch = sys.modules.get("torch")
     if torch is not None:
         facts["threads"] = torch.get_num_threads()
@@ -79,16 +85,9 @@ def code_state() -> dict[str, Any]:
 
 def _git(root: Path, *arguments: str) -> str | None:
     """Return the output of git, or None where there is no git or no repository."""
+    command, variables = ["git", "-C", str(root), *arguments], {**os.environ, "LC_ALL": "C"}
     try:
-        done = subprocess.run(
-            ["git", "-C", str(root), *arguments],
-            capture_output=True,
-            text=True,
-            timeout=10,
-            env={**os.environ, "LC_ALL": "C"},
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    if done.returncode != 0:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True, env=variables)
+    except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.strip()

@@ -138,7 +138,8 @@ def files(results: Path) -> dict[Path, bytes]:
 
 def test_the_lowest_likelihood_is_picked_and_the_test_split_is_read_once(bench: Bench, tmp_path: Path) -> None:
     results = tmp_path / "results"
-    command = (*TINY, "--trials", "optim.lr=1e-5,1e-1,1e-3", "--results", str(results))
+    command = (*TINY, "--trials", "optim.lr=1e-5,1e-1,1e-3", "--results", str(results), "--set",
+               "ambiguous_template:evaluation.split=test")  # fmt: skip
     dry = bench(*command, "--dry-run", "--json")
     assert (dry.code, results.exists()) == (0, False)
     assert len(json.loads(dry.out)["cells"]) == 3, "one of them is the setting without a search, planned as picked"
@@ -155,6 +156,13 @@ def test_the_lowest_likelihood_is_picked_and_the_test_split_is_read_once(bench: 
     before = files(results)
     assert bench(*command).code == 0
     assert files(results) == before
+
+
+def test_a_rate_that_diverges_is_not_picked_and_is_no_failure(bench: Bench, tmp_path: Path) -> None:
+    assert bench(*TINY, "--trials", "trainer.lr=1e-3,1e30", "--results", str(tmp_path)).code == 0
+    ((_, record, grid),) = picked(tmp_path).values()
+    assert record["config"]["trainer"]["lr"] == 1e-3
+    assert [one["nll"] is None for one in grid["tried"]] == [False, True]
 
 
 def test_an_option_of_a_method_is_picked_by_a_column_of_texts(bench: Bench, tmp_path: Path) -> None:

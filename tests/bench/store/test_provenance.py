@@ -15,6 +15,12 @@ def test_it_says_how_much_memory_the_process_has_used():
     del held
 
 
+def test_threads_are_those_of_now(monkeypatch):
+    for threads in (1, 2):
+        monkeypatch.setattr("torch.get_num_threads", lambda threads=threads: threads)
+        assert provenance()["environment"]["threads"] == threads
+
+
 def test_a_trained_cell_has_it_and_its_content_has_not(tiny_store):
     path = next(tiny_store.rglob("trained.json"))
     record = json.loads(path.read_text())

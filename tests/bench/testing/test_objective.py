@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from bench.commands.check import kind_of
 from bench.config.resolve import find_method
 from bench.errors import UsageError
 from bench.models import METHODS
@@ -203,6 +204,15 @@ def test_what_cannot_be_checked_is_said(bench: Bench, arguments: list[str], code
     ended = bench("check", *arguments)
     assert (ended.code, ended.out) == (code, "")
     assert ended.err.startswith(f"bench: {says}")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("mauve[all-minilm-l6-v2]", "metrics"), ("decoupled:nucleus=0.9", "decodings"), ("mle.*", "methods"),
+     ("topk=3+temperature=0.7", "decodings"), ("gigaword", "tasks"), ("small-causal", "backbones")],
+)  # fmt: skip
+def test_what_a_name_is_of(name: str, kind: str) -> None:
+    assert kind_of(name) == kind
 
 
 def test_globs_and_groups_stand_for_methods(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
