@@ -57,7 +57,7 @@ class Difference:
     Args:
         group: one of `GROUPS`.
         name: dotted, as in the record.
-        first, second: what each of the two cells has; `NOTHING` where it has none.
+        first, second: what each of the two runs has; `NOTHING` where it has none.
     """
 
     group: str
@@ -96,7 +96,7 @@ def facts(
     start = {IMPORTED: content.get(IMPORTED, {}), "start": _start(content.get("start"))}
     if second := content.get("second"):
         start["second"] = _start(second)
-    facts: list[tuple[str, Mapping[str, Any]]] = [
+    parts: list[tuple[str, Mapping[str, Any]]] = [
         ("configuration", config),
         (OBJECTIVE, objective),
         ("seed", {"seed": seed}),
@@ -113,14 +113,14 @@ def facts(
         ("packages", _without(environment, (*HARDWARE, *NOT_COMPARED))),
         (COST, _without(provenance, ("bench", "code", "environment", *NOT_COMPARED))),
     ]
-    for group, part in facts:
+    for group, part in parts:
         for name, value in flat(part):
             yield (group, name), value
     for of in evaluations:
         if not of.get("shown_as"):  # a control that only reads a run is no evaluation of its own
             what = " ".join(filter(None, (of["kind"], of["split"], (of.get("decoding") or {}).get("name", ""))))
-            facts_of = {name: of.get(key) for name, key in OF_EVALUATION.items()}
-            yield ("decodings", what), {"rows": of["ids"]["n"], "ids": of["ids"]["sha256"], **facts_of}
+            settings = {name: of.get(key) for name, key in OF_EVALUATION.items()}
+            yield ("decodings", what), {"rows": of["ids"]["n"], "ids": of["ids"]["sha256"], **settings}
 
 
 def _start(start: Mapping[str, Any] | None) -> Mapping[str, Any] | str:

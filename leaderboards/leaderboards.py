@@ -24,7 +24,7 @@ class Leaderboards:
 
     Args:
         tables: in the order they are shown, with statistics.
-        left_out: how many cells of each task are in no table, by reason.
+        left_out: how many runs of each task are in no table, by reason.
         damaged: files that were passed over, below the store.
     """
 
@@ -133,13 +133,11 @@ def with_statistics(
 
     Args:
         tables: as they are shown.
-        left_out: how many cells of each task are in no table, by reason.
+        left_out: how many runs of each task are in no table, by reason.
         rounds: random swaps of a test over items.
         damaged: files that were passed over, below the store.
     """
-    from bench.leaderboards.statistics.analysis import (
-        add_statistics,  # numpy is loaded where there is something to show
-    )
+    from bench.leaderboards.statistics.analysis import add_statistics  # numpy, only where there is something to show
 
     for table in tables:
         add_statistics(table, rounds)

@@ -20,7 +20,7 @@ from bench.tasks import TASKS
 FORGETTING = ("forgetting/nll", "forgetting/kl")
 """Columns that every task shows of fine-tuned models."""
 LeftOut = Mapping[str, Mapping[str, int]]
-"""By task, how many cells are in no table, by reason."""
+"""By task, how many runs are in no table, by reason."""
 
 
 @dataclass

@@ -15,8 +15,7 @@ from bench.leaderboards.claim.evidence import PartEvidence, gather
 from bench.leaderboards.row import TableRow
 from bench.leaderboards.statistics.constants import ALPHA, MIN_SEEDS
 from bench.leaderboards.statistics.intervals import holm
-from bench.leaderboards.table import Table, task_title
-from bench.models.backbones import is_pretrained
+from bench.leaderboards.table import Table, task_title, weights_of
 
 WORDS: Mapping[str, str] = {
     "seen here": "every comparison has the claimed direction, with p at most 0.05 after Holm's correction, or with "
@@ -188,9 +187,7 @@ def scale_of(parts: Sequence[PartEvidence]) -> Scale | None:
     if not found:
         return None
     sizes = ranged([number(size) for size in sorted(row.parameters for row, _ in found if row.parameters)])
-    weights = " and ".join(
-        sorted({"pretrained" if is_pretrained(row.backbone) else "from scratch" for row, _ in found})
-    )
+    weights = " and ".join(sorted({"pretrained" if weights_of(row.backbone) else "from scratch" for row, _ in found}))
     lengths = ", ".join(dict.fromkeys(_length(row) for row, _ in found))
     text = " and ".join(dict.fromkeys(_text(table) for _, table in found))
     seeds = ranged([str(n) for n in sorted(part.effect.n for part in parts if part.effect)])

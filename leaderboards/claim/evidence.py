@@ -103,7 +103,8 @@ def effects(
         of_columns = []
         for x, y, people in zip(ours, theirs, human or [None] * len(ours), strict=True):
             if part.relation == "nearer":
-                assert people
+                if not people:
+                    return {}
                 of_columns.append(gap(y[seed], people) - gap(x[seed], people))
             elif part.estimand == "percent":
                 if not y[seed]:
@@ -207,7 +208,7 @@ class _Board:
             theirs = [value.by_seed for value in values[1]]
         effect = effects(part, ours, theirs, human)
         if not effect:
-            return replace(bare, missing="a seed that both sides have")
+            return replace(bare, missing="a seed that both sides have, with a value other than 0 to divide by")
         controls, not_run = self.controls(part, rows[0], ours, theirs, human)
         return replace(
             bare,

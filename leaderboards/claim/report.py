@@ -143,11 +143,11 @@ def control_text(verdict: Verdict) -> Iterator[str]:
     for (label, replaced), found in by_control.items():
         name, shares = CONTROLS.get(label, label), sorted(control.share for control in found)
         percent = " to ".join(dict.fromkeys(f"{100 * share:.0f}" for share in (shares[0], shares[-1])))
-        seeds = ranged(sorted({str(len(control.rest.by_seed)) for control in found}))
+        seeds = ranged([str(n) for n in sorted(len(control.rest.by_seed) for control in found)])
         if all(control.is_empty for control in found):
             yield f"{name} is no test, since validation chose the weight 0 for its memory"
         elif shares[-1] <= 0:
-            yield f"{name} has none of the effect"
+            yield f"{name} has none of the effect" if replaced == "method" else f"against {name} there is no effect"
         elif replaced == "method":
             yield f"{name} has {percent} % of the effect ({seeds} seeds)"
         else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench.errors import UsageError, did_you_mean
@@ -24,8 +24,7 @@ def papers() -> tuple[Paper, ...]:
     """Return every paper, by short name."""
     from bench.leaderboards.published.paper_files import read  # pydantic takes a tenth of a second to import
 
-    folder = resources.files("bench.leaderboards").joinpath("papers")
-    files = sorted((file for file in folder.iterdir() if file.name.endswith(".toml")), key=lambda file: file.name)
+    files = sorted((Path(__file__).parents[1] / "papers").glob("*.toml"))
     return tuple(read(file.read_text(encoding="utf-8"), f"papers/{file.name}") for file in files)
 
 

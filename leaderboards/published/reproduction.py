@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Any
 from bench.leaderboards.published.papers import Key, key_of_cell, needs, papers
 from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.statistics.intervals import SeedMean, seed_mean
-from bench.leaderboards.table import Table, metric_name
+from bench.leaderboards.table import Table, metric_name, weights_of
 from bench.metrics.columns import is_named
-from bench.models.backbones import is_pretrained
 from bench.tasks.core.published_settings import Deviation, as_text
 
 if TYPE_CHECKING:
@@ -222,7 +221,7 @@ class OurTables:
             rows = [row for row in rows if row.backbone == cell.backbone] or rows
         same_decoding = [row for row in rows if row.decoding == cell.decoding]
         if not same_decoding and cell.metric.startswith("ppl/"):  # is of any decoding: it generates nothing
-            return rows[:1]
+            return [row for row in rows if row.decoding == rows[0].decoding]
         return same_decoding
 
     def nearest(self, cell: PublishedCell) -> tuple[Table, TableRow] | None:
@@ -344,9 +343,10 @@ def is_alike(decoding: str, other: str) -> bool:
 
 def tuning_of(row: TableRow) -> str:
     """Return which settings of a row were picked, from how many trials, and how long these were, for people."""
-    names = row.picked.partition(" picked from ")[0].replace("trainer.lr", "learning rate")
+    names, _, how = row.picked.partition(" picked from ")
+    by = how.partition(" by validation ")[2].replace("NLL", "loss")
     verb = "are" if ", " in names else "is"
-    text = f"its {names} {verb} the best of {row.tried} by validation loss"
+    text = f"its {names.replace('trainer.lr', 'learning rate')} {verb} the best of {row.tried} by validation {by}"
     steps = row.config.get("trainer", {}).get("steps")
     if row.trial_steps and steps:
         share = Fraction(row.trial_steps)
@@ -360,7 +360,7 @@ def size_of(row: TableRow) -> str:
         return "nothing is trained"
     start = row.config.get("start")
     parameters = f" of {row.parameters:,} parameters" if row.parameters else ""
-    weights = "pretrained" if is_pretrained(row.backbone) else "from scratch"
+    weights = "pretrained" if weights_of(row.backbone) else "from scratch"
     after = f" after {length_of(start)} of {start['method']}" if start else ""
     return f"{row.backbone}{parameters} {weights}, {length_of(row.config)}{after}"
 

@@ -10,7 +10,7 @@ from typing import Any
 from bench.leaderboards.leaderboards import Leaderboards
 from bench.leaderboards.published.papers import Published
 from bench.leaderboards.render.footnotes import footnotes, legend
-from bench.leaderboards.row import TableRow, Value, number, signed
+from bench.leaderboards.row import TableRow, Value, number, short_decoding, signed
 from bench.leaderboards.statistics.constants import MIN_SEEDS
 from bench.leaderboards.table import Table, metric_name, table_ids, task_title
 
@@ -143,7 +143,10 @@ def _published(table: Table, paper: Published, columns: Sequence[str]) -> dict[s
     why_not = table.why_not_comparable
     deltas: dict[str, dict[str, str]] = {}
     for row in table.rows if not why_not else ():
-        for column in values if row.method == paper.method else ():
+        alike = row.method == paper.method and row.backbone == paper.backbone
+        if row.decoding and paper.decoding:
+            alike = alike and short_decoding(row.decoding) == paper.decoding
+        for column in values if alike else ():
             if column in row.values and (mean := row.values[column].mean) is not None:
                 deltas.setdefault(row.id, {})[column] = signed(mean - values[column])
     return {

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from bench.leaderboards.row import TableRow, short_decoding
 from bench.leaderboards.statistics.baseline import BASELINE, baseline_of
 from bench.leaderboards.statistics.constants import ALPHA, MIN_SEEDS, TIE
-from bench.leaderboards.table import Table
-from bench.models.backbones import is_pretrained
+from bench.leaderboards.table import Table, weights_of
 
 INTERVAL = "± half the 95 % t interval over seeds"
 DIFFERS = (
@@ -52,7 +51,7 @@ def footnotes(table: Table) -> list[str]:
     lines += sorted({f"{paper.paper} {paper.table}: {paper.note}" for paper in papers})
     lines += dict.fromkeys(f"{row.method}: {row.remark}" for row in rows if row.remark)
     lines += dict.fromkeys(f"{row.method}: {row.sampling_note}" for row in rows if row.sampling_note)
-    untrained = [row for row in rows if row.method.endswith(".untrained") and is_pretrained(row.backbone)]
+    untrained = [row for row in rows if row.method.endswith(".untrained") and weights_of(row.backbone)]
     lines += dict.fromkeys(f"{row.method}: the pretrained model before fine-tuning" for row in untrained)
     lines += [f"{row.method}: {row.imported}" for row in rows if row.imported]
     lines += _without_value(table)
@@ -101,21 +100,20 @@ def tuning(table: Table) -> list[str]:
     lines = []
     for text in dict.fromkeys(row.picked for row in tuned):
         lines.append(f"{text}: {', '.join(dict.fromkeys(row.method for row in tuned if row.picked == text))}")
-    repeated = {row.method: row.tied for row in table.rows if row.tied}
-    for n in sorted(set(repeated.values()), reverse=True):
-        methods = ", ".join(method for method, tied in repeated.items() if tied == n)
+    for n in sorted({row.tied for row in table.rows if row.tied}, reverse=True):
+        methods = ", ".join(dict.fromkeys(row.method for row in table.rows if row.tied == n))
         lines.append(
             f"picked among {n} of these at full length, since they were within {TIE} nats of the best: {methods}"
         )
-    more: dict[str, str] = {}
+    more = []
     for row in table.rows:
         place = baseline_of(table, row)
         if place is not None and row.tried > (theirs := max(1, table.rows[place].tried)):
-            more[row.method] = (
+            more.append(
                 f"{row.method} was picked from {row.tried} combinations and its baseline from {theirs}: the best of "
                 "more is higher by chance alone"
             )
-    lines += more.values()
+    lines += dict.fromkeys(more)
     if untuned := sorted({row.untuned for row in table.rows if row.untuned}):
         lines.append(
             f"untuned: at one shared value of {', '.join(untuned)} the order of these rows is partly that value's; "

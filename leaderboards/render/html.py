@@ -42,7 +42,7 @@ QUESTIONS = {
     "forgetting/kl": "forgets least: divergence there from the model before fine-tuning",
     "acc@": "names the right words most often",
     "bleu": "is nearest to the references",
-    "sent-bleu": "is nearest to the references",
+    "sentence-bleu": "is nearest to the references",
     "rouge": "is nearest to the references",
 }
 """What the best objective does, by the beginning of a metric's name; of all others it `SCORES_BEST`."""
@@ -71,11 +71,6 @@ def page(board: Mapping[str, Any], sizes: Sequence[Mapping[str, Any]] = ()) -> s
         found[GROUP_OF_PRESET.get(table["preset"], "tasks")].append(table)
     groups = [{"id": name, "title": GROUPS[name], "tables": tables} for name, tables in found.items() if tables]
     papers = sorted(board.get("claims", ()), key=lambda paper: not any(claim["here"] for claim in paper["claims"]))
-    ranks = {word: place for place, word in enumerate(("reversed here", "seen here", "open", "not run"))}
-    papers = [
-        {**paper, "claims": sorted(paper["claims"], key=lambda claim: ranks.get(claim["verdict"], len(ranks)))}
-        for paper in papers
-    ]
     if not any(part["values"] for paper in papers for claim in paper["claims"] for part in claim["parts"]):
         papers = []
     sections = {}
@@ -170,7 +165,7 @@ def answers(table: Mapping[str, Any]) -> Iterator[tuple[str, list[tuple[str, str
         rows = [row for row in table["methods"] if row["values"].get(name, {}).get("mean") is not None]
         rows.sort(key=lambda row: row["values"][name]["mean"], reverse=bool(way))
         objectives = [row for row in rows if row["backbone"] and not _is_control(row)]
-        objectives = [row for row in objectives if row["n_seeds"] >= MIN_SEEDS] or objectives
+        objectives = [row for row in objectives if row["values"][name]["n_seeds"] >= MIN_SEEDS] or objectives
         if not column["shown"] or way is None or len(objectives) < 2:
             continue
         if not is_measured:
@@ -220,7 +215,7 @@ def _best(ranked: Sequence[Any], controls: Sequence[Any], name: str, way: bool) 
         more = f" and {len(others) - NAMED} more" if len(others) > NAMED else ""
         notes.append(f"others significantly better: {', '.join([*others.values()][:NAMED])}{more}")
     if name.startswith("forgetting"):
-        notes.append(f"forgets most: {stated(ranked[-1])}")
+        notes += [f"forgets most: {stated(row)}" for row in ranked[1:][-1:]]
         before = [row["values"][name]["text"] for row in controls if row["method"].endswith(".untrained")]
         notes += [f"before fine-tuning: {text}" for text in before]
     elif controls:
@@ -257,7 +252,7 @@ def details(value: Mapping[str, Any], row: Mapping[str, Any]) -> str:
     if value["difference"] is None:
         return values
     half = None if value["high"] is None else value["high"] - value["difference"]
-    tests = ((value["difference"], 3), (half, 3), (value["p"], 2), (value["p_items"], 2))
+    tests = ((value["difference"], 3), (half or None, 3), (value["p"] or None, 2), (value["p_items"], 2))
     return f"{values}|{' '.join(in_short(*test) for test in tests)}"
 
 

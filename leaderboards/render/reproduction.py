@@ -80,7 +80,7 @@ def _heading(line: str, row: ReproducedRow) -> str:
 
 def notes(reproduction: Reproduction) -> list[str]:
     """Return the notes under a table: counts, reasons, deviations, and general notes."""
-    counted = {ANOTHER: f"of an{ANOTHER}"}
+    counted = {ANOTHER: "of another run"}
     texts = [", ".join(f"{n} {counted.get(verdict, verdict)}" for verdict, n in reproduction.count().items() if n)]
     texts += [f"{letter}: {reason}" for reason, letter in letters(reproduction).items()]
     return [*texts, *deviation_notes(reproduction), *reproduction.notes]

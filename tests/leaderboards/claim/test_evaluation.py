@@ -293,6 +293,9 @@ def test_a_control_of_the_other_side_takes_its_place() -> None:
         "seen here (459k parameters from scratch, 300 steps, 300 + 50 steps, King James Bible, 3 seeds); "
         "against MLE trained for as many steps (mle.continued) the effect is 50 % as large (3 seeds)"
     )
+    board.rows[-1] = row("mle.continued", steps=50, start=300, kld=[0.9, 1.0, 0.8])
+    text = verdict_text(verdict_of(claim(against="face", controls=["mle.continued"]), board))
+    assert text.endswith("; against MLE trained for as many steps (mle.continued) there is no effect")
 
 
 def test_without_a_known_fault_the_same_comparison_stands_beside() -> None:

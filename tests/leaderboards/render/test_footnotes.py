@@ -78,7 +78,7 @@ def one(root: Path) -> Table:
     return table
 
 
-@pytest.mark.parametrize(("backbone", "noted"), [("gpt2", True), ("small-causal", False)])
+@pytest.mark.parametrize(("backbone", "noted"), [("gpt2", True), ("small-causal", False), ("of_a_plug_in", False)])
 def test_a_pretrained_model_before_fine_tuning_is_named(tmp_path: Path, backbone: str, noted: bool) -> None:
     scored(trained(tmp_path, "mle.untrained", backbone=backbone), {"bleu-3": 20.0})
     found = "mle.untrained: the pretrained model before fine-tuning" in footnotes(one(tmp_path))
