@@ -112,7 +112,7 @@ def main(argv: Sequence[str] | None = None, *, own_process: bool = False) -> int
             what = (
                 f"'{error.filename}': {what}; give a place that can be read and written (--results, BENCH_CACHE, HOME)"
             )
-        print(f"bench: the system refuses: {what}; what was stored before is as it was", file=sys.stderr)
+        print(f"bench: the operating system reports: {what}; stored results are unchanged", file=sys.stderr)
         return BenchError.exit_code
 
 

@@ -6,7 +6,6 @@ texts, which has one for each row of the test split.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import time
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.base.files import write_atomic
-from bench.base.keys import key_of
+from bench.base.keys import key_of, sha256
 from bench.base.registry import Resolved
 from bench.cells.cell import without
 from bench.cells.required import Evaluation, evaluation_content
@@ -97,7 +96,7 @@ def store_import(store: Store, spec: Import) -> tuple[CellFolder, StoredRows]:
 def _record(spec: Import) -> dict[str, Any]:
     """Return the record that is stored in place of one of a training, with the key of the run."""
     task, kind, content = spec.task, spec.kind, spec.path.read_bytes()
-    file = {"name": spec.path.name, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    file = {"name": spec.path.name, "bytes": len(content), "sha256": sha256(content)}
     manifest = task.manifest(SPLIT).as_dict()
     task_options = without(spec.options, task.places)
     decides = {

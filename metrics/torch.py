@@ -145,7 +145,6 @@ class FamilyMetric(Metric):
     is_differentiable = False
     higher_is_better: bool | None = None
     entry: MetricEntry
-    family: str
     pattern: str
 
     def __init__(self, *, columns: Sequence[str] | None = None, **kwargs: Any) -> None:
@@ -273,7 +272,6 @@ def metric_class(name: str) -> type[FamilyMetric]:
         "__doc__": f"{entry.summary[0].upper()}{entry.summary[1:]}. `update` has the arguments of `{entry.inputs}`.",
         "__module__": "bench.metrics",
         "__qualname__": name,
-        "family": family,
         "pattern": pattern,
         "entry": entry,
         "higher_is_better": directions.pop() if len(directions) == 1 else None,

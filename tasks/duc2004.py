@@ -120,12 +120,13 @@ def _from_records(path: Path) -> Iterator[Example]:
     """Yield the rows of one file: an id, a sentence and its headlines."""
     for record in read_records(path, columns={"id": "id", "text": "text"}):
         titles = record.values.get("summaries")
-        match titles:
-            case [str(), str(), str(), str()] if not any(map(is_blank, titles)):
-                pass
-            case _:
-                reason = f"expected {REFERENCES} texts in the field 'summaries', found {titles!r:.80}"
-                raise DataError(f"{path}, {record.row}: {reason}")
+        if not (
+            isinstance(titles, list)
+            and len(titles) == REFERENCES
+            and all(isinstance(title, str) and not is_blank(title) for title in titles)
+        ):
+            reason = f"expected {REFERENCES} texts in the field 'summaries', found {titles!r:.80}"
+            raise DataError(f"{path}, {record.row}: {reason}")
         name = record.texts["id"].strip()
         yield _example(f"{record.number:03d}/{name}", record.texts["text"], titles)
 

@@ -60,8 +60,7 @@ class NYT(Task):
 
     Their recall at the length of the reference (Table 3) is the metric `rouge_limited`; the other ROUGE is F1.
 
-    Files: `data/YYYY/MM.tgz` as published. The folder of `data` may have lists of ids too,
-    as `read_rule` explains.
+    Files: `data/YYYY/MM.tgz` as published. The folder of `data` may have lists of ids too, as `read_rule` explains.
 
     Args:
         test: `all` test articles, or the `long` ones, whose summaries have more than 50 tokens.

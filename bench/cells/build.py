@@ -118,7 +118,7 @@ def parts_of(cell: Cell, objective: Objective) -> dict[str, Any]:
     config = cell.config
     return {
         "method": objective.name,
-        "options": {**cell.method.values("method"), **config.method_options},
+        "options": dict(config.method_options),
         "backbone": config.plugin_code().get("backbone", {}).get("class", config.backbone),
         "backbone_options": {name: value for name, value in config.backbone_options.items() if name not in FILES},
         "seed": config.seed,
@@ -146,7 +146,7 @@ def continue_with(objective: Objective) -> Callable[..., list[list[int]]]:
 
 
 def start(objective: Objective, cell: Cell, codec: Codec) -> None:
-    """Take over the weights a run starts from, before its first step; what is new is fitted to them."""
+    """Load the weights that a run starts from, and fit the other parameters to them by `warm_start`."""
     if cell.parent is None:
         is_new = is_pretrained(cell.config.spec("backbone"))
     else:

@@ -73,9 +73,8 @@ def evaluate(
 
         groups = group_of_tokens(task.target_counts(codec, len(codec.tokenizer)))  # of the training text
     context = Context(examples, codec, what, groups, start, shared)
-    size = what.batch_size
-    if what.kind == "spectrum":  # one row: the singular values of all of them together
-        size = max(1, len(encoded))
+    # a spectrum is one row: the singular values of all rows together
+    size = max(1, len(encoded)) if what.kind == "spectrum" else what.batch_size
     batches = evaluation_batches(encoded, size)
     was_training = objective.training
     objective.eval()
@@ -241,9 +240,7 @@ def probe(objective: Objective, context: Context, batch: list[Encoded]) -> Itera
     """Best next tokens after each prompt, by the head alone, by the cache alone and by the whole model."""
     codec = context.codec
     reads_source = codec.architecture == "encoder-decoder"
-    before = 0
-    if reads_source:
-        before = len(codec.frame[0])  # e.g. the <s> of BART's targets
+    before = len(codec.frame[0]) if reads_source else 0  # e.g. the <s> of BART's targets
     first = [replace(row, target=row.target[: before + 1]) for row in batch]
     states = context.states(objective, first)
     for tokens in slices(states):

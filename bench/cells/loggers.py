@@ -59,7 +59,7 @@ def wandb_logger(key: str, label: str, group: str) -> Logger:
 
     Args:
         key: of the run, the id on W&B.
-        label: for people.
+        label: the name of the run that people see.
         group: task/method.
     """
     # W&B would send stack traces to its maker, and wait for a silent server when the process ends.
@@ -224,8 +224,9 @@ def sample_tables(cell: Cell) -> dict[str, list[list[str]]]:
     """Return, for each decoding of a run, the id, source, reference and generated text of the first rows."""
     tables = {}
     for key, evaluation in cell.evaluations.items():
-        stored = cell.folder.rows(key)
-        if evaluation.decoding is None or evaluation.sampling_seed is not None or stored is None:
+        if evaluation.decoding is None or evaluation.sampling_seed is not None:
+            continue
+        if (stored := cell.folder.rows(key)) is None:
             continue
         first = stored.rows[:SAMPLES]
         of_task = {} if all("prompt" in row for row in first) else cell.task.readable(evaluation.split)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 
-from bench.base.registry import Resolved, expand, split_names
+from bench.base.registry import Resolved, all_names, expand, split_names
 from bench.cells.cell import Cell, is_validated, make_cell
 from bench.cells.forgetting import MISSING, general_text
 from bench.cells.loggers import find_logger
@@ -29,11 +29,11 @@ from bench.config.resolve import (
     reference_of,
 )
 from bench.errors import BenchError, MissingError, UsageError
+from bench.metrics import find_metric
 from bench.models import METHODS
 from bench.models.backbones import find_backbone, is_pretrained
 from bench.models.backbones.hub import architecture
 from bench.models.core.entry import Compatibility
-from bench.models.core.objective import Objective
 from bench.store.store import Store
 from bench.tasks import TASKS, find_task
 from bench.tasks.core.progress import OnRows, no_progress
@@ -304,10 +304,6 @@ def architecture_of(config: CellConfig) -> str:
 
 def check_metrics(arguments: RunArguments, kinds: Sequence[type[Task]]) -> None:
     """Refuse an additional metric that would read nothing."""
-    if not arguments.metrics:
-        return
-    from bench.metrics import find_metric
-
     evaluations = {evaluation for kind in kinds for evaluation in kind.info.evaluations}
     for name in arguments.metrics:
         metric = find_metric(name)
@@ -341,8 +337,6 @@ def check_cell(method: Method, config: CellConfig) -> None:
 
 def undecodable(method: Method, config: CellConfig) -> str | None:
     """Return why a method cannot use one of the decodings, or None."""
-    if not issubclass(method.kind, Objective):
-        return None
     try:
         for decoding in decodings_of(config, method.evaluation_variant):
             method.kind.resolved(decoding)
@@ -373,8 +367,7 @@ def why_unpublished(task: type[Task], method: Method) -> str | None:
     of the user run everywhere, since the recipe is there to try them, and so do baselines, which train nothing.
     """
     named = str(recipe_of(task, PAPER).get("methods", ""))
-    variants = [f"{name}.{variant}" for name, entry in METHODS.items() for variant in entry.variants or {}]
-    if not named or method.is_baseline or method.name not in (*METHODS, *variants):
+    if not named or method.is_baseline or method.name not in all_names(METHODS):
         return None
     trained = split_names([named])
     controls = [control for name in trained for control in METHODS[name].controls]

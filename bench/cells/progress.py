@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from datetime import timedelta
-from types import TracebackType
 from typing import TYPE_CHECKING, TextIO
 
 from bench.base.printable import printable
@@ -69,9 +68,7 @@ class Progress(Events):
         self.bar.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.bar.stop()
 
     def say(self, text: str) -> None:

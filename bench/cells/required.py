@@ -76,11 +76,8 @@ def evaluation_content(what: Evaluation) -> dict[str, Any]:
     """Return an evaluation as content for a key and a rows file; the ids enter by their hash."""
     content = asdict(replace(what, ids=()))  # `asdict` would copy every id
     content["ids"] = {"n": len(what.ids), "sha256": key_of(list(what.ids))}
-    for name in ("cut", "sampling_seed"):
-        if content[name] is None:
-            del content[name]
-    for name in ("full", "other_text"):
-        if not content[name]:
+    for name, default in (("cut", None), ("sampling_seed", None), ("full", ""), ("other_text", "")):
+        if content[name] == default:  # stored results have no such name in their keys
             del content[name]
     if what.decoding is not None:
         content["decoding"] = {"name": what.decoding.text, **what.decoding.as_dict()}

@@ -20,7 +20,7 @@ from bench.cells.plan import Plan
 from bench.cells.progress import SCORING, Progress
 from bench.cells.score import score_cell
 from bench.config.arguments import RunArguments
-from bench.errors import BenchError, BlockedError, StoreError
+from bench.errors import BenchError, BlockedError, MissingError, StoreError
 from bench.launch.group import GroupError, current_group
 from bench.launch.lock import LOCK, LockedError, locked
 from bench.store.partial_rows import forget
@@ -55,7 +55,7 @@ class Outcome:
 
     @property
     def any_number(self) -> bool:
-        """Whether a run has a number, or has had one until its training diverged."""
+        """Whether any run ended without an error; one whose training diverged counts."""
         return bool(self.ok or self.stored or self.diverged)
 
     @property
@@ -269,7 +269,7 @@ def fail(cell: Cell, error: BaseException, outcome: Outcome, progress: Progress)
     is_ours, is_blocked = isinstance(error, BenchError), isinstance(error, BlockedError)
     text = str(error) if is_ours else f"{type(error).__name__}: {error}"
     outcome.failed[cell.label] = text
-    if getattr(error, "exit_code", 1) == 3:
+    if isinstance(error, MissingError):
         outcome.missing.append(cell.label)
     if is_blocked:
         outcome.blocked.append(cell.label)

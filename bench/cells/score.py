@@ -29,13 +29,13 @@ from bench.store.store import CellFolder
 from bench.tasks import find_task
 from bench.tasks.core.task import Task
 from bench.tasks.fetch.sources import resolve
-from bench.training.events import SILENT, Events
+from bench.training.events import Events
 
 NEEDS = f"{NOT_APPLICABLE}needs "
 """Part of the signature of a value for which a model or a package was missing."""
 
 
-def score_cell(cell: Cell, metrics: Sequence[str] = (), events: Events = SILENT) -> list[dict[str, Any]]:
+def score_cell(cell: Cell, metrics: Sequence[str], events: Events) -> list[dict[str, Any]]:
     """Score the predictions of a run by every required family, unless they are scored already."""
     contents: list[dict[str, Any]] = []
     required = required_families(cell, metrics)

@@ -116,7 +116,7 @@ def gathered(rows: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
     """Return the rows of every rank, on every rank."""
     from torch import distributed
 
-    if not (distributed.is_available() and distributed.is_initialized()):
+    if not distributed.is_initialized():
         return [rows]
     parts: list[Any] = [None] * distributed.get_world_size()
     distributed.all_gather_object(parts, rows)

@@ -16,7 +16,7 @@ COMMANDS = {
     "list": "list methods, tasks, backbones, metrics, decodings and data",
     "models": "list and download pretrained models",
     "check": "test an objective, task, metric, backbone or decoding",
-    "reproduce": "run a table or figure of a paper and show both results",
+    "reproduce": "run a table of a paper and show both results",
     "claims": "show what stored runs say about the claims of the papers",
     "human": "export texts for human evaluation and import the answers",
     "import": "score texts that another system generated",

@@ -20,7 +20,7 @@ LONGEST = 60
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `bench compare`."""
-    parser.add_argument("first", metavar="A", help="folder of a run, or its key in --results")
+    parser.add_argument("first", metavar="A", help="TASK/METHOD of one run, TASK/METHOD/KEY, its key or its folder")
     parser.add_argument("second", metavar="B", help="likewise")
     add_options(parser, "--results")
 

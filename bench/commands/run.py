@@ -49,14 +49,14 @@ def what_options(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--sampling-seeds",
         metavar="N,N",
-        help="seeds that texts are sampled with, by each trained model once; default: the seed of its training",
+        help="seeds for sampling: each trained model writes once with each; default: the seed of its training",
     )
     group.add_argument("--backbone", metavar="NAME", help=f"name, hub id, folder, {plugin}; default: that of the task")
     group.add_argument(
         "--preset", choices=PRESETS, help="default small; mid fine-tunes a pretrained model; paper: as published"
     )
     speed = ", ".join(each.name for each in fields(ExecutionConfig))
-    settings = "section.name=value, e.g. method.alpha=0.5, trainer.precision=bf16-mixed, logicnlg:task.eval_rows=50"
+    settings = "section.name=value, e.g. method.alpha=0.5, trainer.precision=bf16-mixed, logicnlg:evaluation.rows=50"
     add_options(group, "--set", help=f"{settings}; execution.name=value changes speed and no result: {speed}")
     group.add_argument(
         "--trials",
@@ -73,7 +73,7 @@ def what_options(group: argparse._ArgumentGroup) -> None:
         "--no-controls",
         action="store_false",
         dest="controls",
-        help="leave out the rows that 'all' adds to explain gains away",
+        help="leave out the controls that 'all', 'papers' and 'modern' add",
     )
     add_options(group, "--limit")
 
@@ -85,8 +85,8 @@ def how_options(group: argparse._ArgumentGroup) -> None:
         type=lambda text: AUTO if text == AUTO else positive(text),
         default=AUTO,
         metavar="N",
-        help="runs executed at once on this machine; default auto: as many small models as its cores and memory have "
-        "room for, and one of a larger model or where there is a GPU",
+        help="runs executed at once on this machine; default auto: as many runs of small models as its cores and "
+        "memory allow, and one run if the model is larger or there is a GPU",
     )
     group.add_argument("--devices", type=positive, metavar="N", help="processes that share a run")
     group.add_argument(
@@ -103,8 +103,7 @@ def how_options(group: argparse._ArgumentGroup) -> None:
         choices=get_args(KeptCheckpoints),
         help="of runs that are finished and scored: all or none; default all",
     )
-    add_options(group, "--data-dir")
-    add_options(group, "--results")
+    add_options(group, "--data-dir", "--results")
     group.add_argument(
         "--logger",
         action="append",
@@ -178,9 +177,9 @@ def show_plan(plan: Plan, given: argparse.Namespace) -> None:
     print(json.dumps(plan_content(plan, costs), indent=1) if given.json else plan_text(plan, costs))
 
 
-def ended(plan: Any, outcome: Any, arguments: RunArguments, as_json: bool) -> int:
+def ended(plan: Plan, outcome: Outcome, arguments: RunArguments, as_json: bool) -> int:
     """Print the tables of a run, or its outcome as JSON; return its exit code, or that of a page not written."""
-    code = int(outcome.exit_code)
+    code = outcome.exit_code
     if as_json:
         names = ("exit_code", "ok", "stored", "diverged", "failed")
         print(json.dumps({name: getattr(outcome, name) for name in names}, indent=1))
@@ -198,7 +197,7 @@ def say_failed(outcome: Outcome) -> None:
         print(one_line(f"bench: failed: {label}: {''.join(why.splitlines()[:1])}"), file=sys.stderr)
 
 
-def show(plan: Any, arguments: RunArguments) -> int:
+def show(plan: Plan, arguments: RunArguments) -> int:
     """Print the tables of the runs, or the reason why there is none, and write the page.
 
     Returns:
@@ -236,9 +235,7 @@ def plan_text(plan: Plan, costs: Sequence[Cost]) -> str:
 
     lines = [f"preset {plan.preset}"]
     for cell in plan.cells:
-        state = "to train"
-        if cell.folder.trained():
-            state = "stored"
+        state = "stored" if cell.folder.trained() else "to train"
         n_stored = len(cell.evaluations) - len(missing_evaluations(cell))
         lines.append(f"  {cell.label}  [{cell.key}]  {state}, {n_stored} of {len(cell.evaluations)} evaluations stored")
     lines += [f"  skipped: {s.task} · {s.method} · {s.backbone}: {s.reason}" for s in plan.skips]
@@ -252,7 +249,7 @@ def plan_content(plan: Plan, costs: Sequence[Cost]) -> dict[str, Any]:
     cells = [
         {
             "key": cell.key,
-            "folder": str(Path(cell.folder.path)),
+            "folder": str(cell.folder.path),
             "trained": cell.folder.trained() is not None,
             "config": cell.config.as_dict(),
         }

@@ -68,6 +68,7 @@ def written_for(source: str, side: Mapping[str, Held], decoding: str, notes: lis
     """
     from bench.base.seeds import seed_of
     from bench.board.samples import Sample
+    from bench.cells.evaluation import text_of
     from bench.config.arguments import file_values
     from bench.config.decoding import parse
     from bench.generation.generation import generate
@@ -87,7 +88,7 @@ def written_for(source: str, side: Mapping[str, Held], decoding: str, notes: lis
             (tokens,) = generate(
                 objective, batch, how, config["trainer"]["max_target"], [seed_of(config["seed"], "write")]
             )
-            written[method] = str(codec.tokenizer.decode(tokens, skip_special_tokens=True)).strip()
+            written[method] = text_of(codec, tokens)
         except BenchError as error:
             notes.append(f"{method} writes nothing: {error}")
     return [Sample("your source", source, "", written)] if written else []

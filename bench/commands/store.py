@@ -36,7 +36,8 @@ def options(parser: argparse.ArgumentParser) -> None:
     add_options(snapshot, "--results")
     leave = actions.add_parser("export", help="a trained run as a folder of transformers", allow_abbrev=False)
     leave.add_argument("run", metavar="TASK/METHOD/KEY", help="or TASK/METHOD of one run, its key or its folder")
-    leave.add_argument("folder", type=Path, metavar="FOLDER", help="new; AutoModelForCausalLM loads it")
+    loads = "AutoModelForCausalLM loads it, or AutoModelForSeq2SeqLM an encoder-decoder"
+    leave.add_argument("folder", type=Path, metavar="FOLDER", help=f"new; {loads}")
     add_options(leave, "--results")
 
 

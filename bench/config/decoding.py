@@ -19,7 +19,7 @@ from bench.decodings.core.decoding import DISTRIBUTIONS, Decoding, Distribution,
 from bench.errors import UsageError, did_you_mean
 
 SIGNS = ",+=:"
-"""What parts decodings, options and values, and so is in the path of no file."""
+"""Characters that separate decodings, options and values; the path of a file cannot contain them."""
 
 
 def parse(text: str) -> list[Decoding]:

@@ -1,7 +1,7 @@
 """Deviations: the settings in which a run differs from its paper, or from the code of the paper.
 
 Nothing here is typed twice: the settings are those of the run's configuration, and the statements are data
-(`tasks/papers`). So a recipe that is changed departs from then on, and says so.
+(`tasks/papers`). So a change of a recipe appears as a deviation at once.
 """
 
 from __future__ import annotations
@@ -75,20 +75,15 @@ def settings_in_effect(config: CellConfig, method: Method, decoding: str = "") -
     task, options = find_task(config.spec("task")).value, dict(config.method_options)
     if issubclass(method.kind, Objective):
         options |= method.kind.options_in_effect(options)
-    length = f"{config.trainer.epochs:g} epochs"
-    if config.trainer.steps:
-        length = f"{config.trainer.steps} steps"
+    length = f"{config.trainer.steps} steps" if config.trainer.steps else f"{config.trainer.epochs:g} epochs"
     unit, made = "texts", task(**config.task_options)
     if made.stream is not None or made.training_blocks:
         unit = "blocks"
-    decays = "all tensors"
-    if DECAYED_DIMENSIONS > 1:
-        decays = "matrices"
     facts = {
         "backbone": config.backbone,
         "trainer.length": length,
         "optimizer.name": OPTIMIZER.__name__,
-        "optimizer.decays": decays,
+        "optimizer.decays": "matrices" if DECAYED_DIMENSIONS > 1 else "all tensors",
         "data.unit": unit,
     }
     if decoding:

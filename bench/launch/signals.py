@@ -81,8 +81,7 @@ def handled() -> Iterator[None]:
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        restore_handlers(before)
         if before:
             _ASKED.number = 0
 

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import gzip
-import hashlib
 import json
 import re
 import zlib
@@ -129,7 +128,7 @@ class Files:
 
         try:
             content = path.read_bytes()
-            if hashlib.sha256(content).hexdigest()[:16] != path.stem.removeprefix("items-"):
+            if sha256(content)[:16] != path.stem.removeprefix("items-"):
                 raise ValueError("its bytes do not have the hash in its name")
         except (FileNotFoundError, NotADirectoryError):
             return None

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import contextlib
 import gzip
-import hashlib
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -199,7 +198,7 @@ class CellFolder:
         from bench.store.sums_file import packed_sums
 
         content = packed_sums(sums)
-        digest = hashlib.sha256(content).hexdigest()[:16]
+        digest = sha256(content)[:16]
         self.files.write(self.sums_path(digest), content)
         return digest
 

@@ -47,13 +47,13 @@ def loading(checkpoint: str) -> Iterator[None]:
         raise NotApplicable(f"{public_name(checkpoint)} does not load ({message}): bench doctor") from error
 
 
-def check_weights(checkpoint: str, info: Mapping[str, Any], unread: str = "\0") -> None:
+def check_weights(checkpoint: str, info: Mapping[str, Any], unread: tuple[str, ...] = ()) -> None:
     """Refuse a checkpoint in which weights are missing or have another shape.
 
     Args:
         checkpoint: as the user named it.
         info: what `from_pretrained` returns with `output_loading_info=True`.
-        unread: prefix of the weights that are never read, and may be missing.
+        unread: prefixes of the weights that are never read, and may be missing.
 
     Raises:
         NotApplicable: weights are missing.
@@ -90,8 +90,7 @@ def hash_of(*paths: Path) -> str:
     digest = hashlib.sha256()
     for path in paths:
         with path.open("rb") as file:
-            while block := file.read(1 << 24):
-                digest.update(block)
+            hashlib.file_digest(file, lambda: digest)
     return digest.hexdigest()[:12]
 
 

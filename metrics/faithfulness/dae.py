@@ -193,10 +193,7 @@ def encoded_arcs(source: Sequence[int], summary: Parsed, tokenizer: Any) -> Mode
 
 
 def dae(
-    sources: Sequence[str],
-    summaries: Sequence[Parsed],
-    verifier: Verifier,
-    tokens: int = verifiers.TOKENS,
+    sources: Sequence[str], summaries: Sequence[Parsed], verifier: Verifier, tokens: int = verifiers.TOKENS
 ) -> list[list[bool]]:
     """Return for each summary whether its source entails each of its arcs.
 

@@ -67,10 +67,7 @@ def load(checkpoint: str, *, pooling: Pooling | None = None) -> Embedder:
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
     if pooling == "pooler" and getattr(model, "pooler", None) is None:
         raise NotApplicable(f"{name} has no pooler, and its name does not contain unsup: bench doctor")
-    if pooling == "pooler":
-        checkpoints.check_weights(checkpoint, info)
-    else:
-        checkpoints.check_weights(checkpoint, info, unread="pooler.")
+    checkpoints.check_weights(checkpoint, info, () if pooling == "pooler" else ("pooler.",))
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token  # always masked
     positions = _positions(model)

@@ -37,7 +37,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.metrics.score import Counts, Family, Gold, Row, Score, score_of_sums, texts_and_references
+from bench.metrics.score import Counts, Family, Gold, Row, Score, explained, score_of_sums, texts_and_references
 from bench.metrics.sums import mean
 
 Floats = NDArray[np.float64]
@@ -146,8 +146,7 @@ class RougeColumns:
         for place, kind in enumerate(self.kinds):
             name, signature = kind + self.ending, self.signature(kind, numbers)
             if 2 * dropped > letters:
-                undefined = f"{signature}|not applicable: {reason}"
-                scores.append(Score(name, None, "percent", True, len(counts), undefined))
+                scores.append(explained(Score(name, None, "percent", True, len(counts), signature), reason))
             else:
                 values = [(row[f"scores{self.ending}"][place], 1) for row in counts]
                 scores.append(score_of_sums(name, mean(), values, signature, higher_is_better=True))

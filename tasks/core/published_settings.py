@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator
@@ -144,7 +144,6 @@ class Deviation:
 @cache
 def published_settings() -> tuple[PublishedSetting, ...]:
     """Return every setting that is stated, paper by paper."""
-    folder = resources.files("bench.tasks").joinpath("papers")
-    files = sorted((file for file in folder.iterdir() if file.name.endswith(".toml")), key=lambda file: file.name)
+    files = sorted((Path(__file__).parents[1] / "papers").glob("*.toml"))
     contents = [tomllib.loads(file.read_text(encoding="utf-8")) for file in files]
     return tuple(PublishedSetting(**entry) for content in contents for entry in content["setting"])

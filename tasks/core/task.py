@@ -210,13 +210,7 @@ class Task(LightningDataModule, ABC):
 
     # Done here --------------------------------------------------------------------------------------------------
 
-    def load(
-        self,
-        source: Source,
-        limit: int | None = None,
-        *,
-        on_rows: OnRows = no_progress,
-    ) -> None:
+    def load(self, source: Source, limit: int | None = None, *, on_rows: OnRows = no_progress) -> None:
         """Set where rows come from; a split is read when it is first needed.
 
         Args:

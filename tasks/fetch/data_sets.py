@@ -1,8 +1,7 @@
 """Data sets that a user names as `task.hub`: of the hub, saved in the cache by `datasets`, or saved in a folder.
 
 A data set of the hub is kept by its commit, so that it is downloaded once and read without the hub afterwards. A folder
-that `save_to_disk` wrote is read where it is.
-`bench.tasks.files.records` reads the rows.
+that `save_to_disk` wrote is read where it is. `bench.tasks.files.records` reads the rows.
 """
 
 from __future__ import annotations

@@ -70,9 +70,8 @@ def read_split(folder: Path, split: str, train: Train = "official") -> list[Exam
     if split == "train" and train == "proxy":
         path = needed(folder, [PROXY], PROXY_ADVICE)
         rows = _proxy_rows(path, needed(folder, [TITLES], ADVICE))
-    elif find(folder, [SENTENCES[split]]) is None and _hub_files(folder, split):
-        path = _hub_files(folder, split)[0]
-        rows = _hub_rows(_hub_files(folder, split), tables)
+    elif find(folder, [SENTENCES[split]]) is None and (files := _hub_files(folder, split)):
+        path, rows = files[0], _hub_rows(files, tables)
     else:
         path = needed(folder, [SENTENCES[split]], ADVICE)
         rows = _published_rows(path)

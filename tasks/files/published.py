@@ -59,12 +59,8 @@ def split_files(
 
 def _complete(parts: Sequence[Path], advice: str) -> tuple[Path, ...]:
     """Return the parts if they are all there and of one cutting."""
-    numbers, totals = [], set()
-    for part in parts:
-        if match := PART.search(part.name):
-            numbers.append(int(match[1]))
-            totals.add(int(match[2]))
-    if len(numbers) != len(parts) or len(totals) != 1 or numbers != list(range(min(totals))):
+    found = [(int(match[1]), int(match[2])) for part in parts if (match := PART.search(part.name))]
+    if found != [(number, len(parts)) for number in range(len(parts))]:
         names = ", ".join(part.name for part in parts[:4])
         raise MissingError(
             f"{parts[0].parent}: expected every part N of M as NAME-N-of-M.parquet, found {names}; {advice}"

@@ -119,7 +119,7 @@ def test_output_on_a_full_disk(tmp_path: Path) -> None:
         command = [sys.executable, "-m", "bench", "list"]
         ended = subprocess.run(command, cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert ended.returncode == 1
-    assert ended.stderr.startswith("bench: the system refuses: No space left on device")
+    assert ended.stderr.startswith("bench: the operating system reports: No space left on device")
     assert len(ended.stderr.splitlines()) == 1
 
 
