@@ -5,16 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import is_dataclass
 from typing import Any
 
 
 def _content(value: Any) -> dict[str, Any]:
     """Return the JSON content of a dataclass, its fields, or of a mapping that is no dict."""
+    if is_dataclass(value):
+        return {name: getattr(value, name) for name in value.__dataclass_fields__}
     if isinstance(value, Mapping):
         return dict(value)
-    if is_dataclass(value):
-        return {part.name: getattr(value, part.name) for part in fields(value)}
     raise TypeError(f"JSON cannot hold a {type(value).__name__}")
 
 

@@ -115,7 +115,7 @@ class Search:
         The runs that the method starts from are trained whole.
         """
         rows, split, scope = f"evaluation.rows={self.rows or 'all'}", "evaluation.split=valid", method.trained_name
-        # Again for the method itself: a setting of the user for a task, such as task:evaluation.split, would go first.
+        # Again for the method: a setting of the user for one task, such as TASK:evaluation.split, would win over them.
         sets = [rows, split, f"{scope}:{rows}", f"{scope}:{split}"]
         trainer = config.trainer
         if self.steps < 1 and trainer.steps:

@@ -43,7 +43,7 @@ class Split:
         if examples is None:
             examples = self.examples
         for example in examples:
-            row = canonical(example) + b"\n"
+            row = canonical(row_content(example)) + b"\n"
             digest.update(row)
             size += len(row)
         n_rows, n_skipped = len(self.examples), len(self.skipped)
@@ -84,6 +84,17 @@ def refuse_repeated_ids(task: str, split: Split) -> None:
                 f"'{example.id:.80}'; expected each id once"
             )
         row_of[example.id] = number
+
+
+def row_content(example: Example) -> dict[str, Any]:
+    """Return what identifies a row. The encoder would find the same names itself, in a seventh more time."""
+    return {
+        "id": example.id,
+        "source": example.source,
+        "target": example.target,
+        "references": example.references,
+        "fields": example.fields,
+    }
 
 
 def plain(value: Any) -> Any:

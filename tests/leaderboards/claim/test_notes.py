@@ -82,7 +82,7 @@ STATED: list[tuple[str, str, list[tuple[str, str, dict[str, Any]]]]] = [
       for method in ("label_smoothing", "eaft", "simctg", "gem", "mle")]),
     (TEXTS, "stays nearest to it (`forgetting/kl`), and has a ROUGE-1 of {:.1f}",
      [(GIGAWORD, "asft", {**FINE_TUNED, "metric": "rouge-1"})]),
-    (TEXTS, "After DFT it is {:.1f}, as for `lead`",
+    (TEXTS, "After DFT ROUGE-1 is {:.1f}, as for `lead`",
      [(GIGAWORD, "tailr.dft", {**FINE_TUNED, "metric": "rouge-1", "lr": 1e-5})]),
     (TEXTS, "{:.0f} % of the 4-grams of its headlines are in the sentence, against {:.0f} % after `mle`",
      [(GIGAWORD, method, {**FINE_TUNED, "metric": "copy-4", "decoding": "greedy", "lr": rate})
