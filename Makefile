@@ -1,4 +1,5 @@
-# make run         environment if needed, then the papers' methods on a task (TASK=, METHOD=, DATA=, ARGS= to change it)
+# make run         environment if needed, then the papers' methods on a task (TASK=, METHOD=, DATA=, ARGS= to change it);
+#                  DATA=FOLDER takes your data in place of the built-in sample, DATA= looks for data as bench run does
 # make install     the environment .venv alone
 # make test        the tests, in three processes
 # make test-long   long proofs too

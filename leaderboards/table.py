@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from bench.leaderboards.controls import keep_matched
@@ -280,7 +281,7 @@ def weights_of(backbone: str) -> str:
     if backbone in BACKBONES:
         entry = BACKBONES[backbone]
         return entry.summary if entry.hub or entry.converted else ""
-    return backbone if "/" in backbone and ":" not in backbone else ""
+    return backbone if ":" not in backbone and ("/" in backbone or Path(backbone).is_dir()) else ""
 
 
 def _all_columns(rows: Sequence[TableRow]) -> list[str]:

@@ -199,7 +199,8 @@ class Tasks:
         here = task.manifest(split).sha256
         if here != there:
             places = [f"--set {task.name}:task.{name}=..." for name in ("path", "hub") if name in task.places]
-            options = ["--data-dir DIR", *places]
+            is_sample = record.get("data", {}).get("train", {}).get("status") == "sample"
+            options = ["--data-dir sample" if is_sample else "--data-dir DIR", *places]
             known = record.get("data", {}).get("train", {}).get("commit", "")
             if known:
                 known = f"; it was {known}"

@@ -279,7 +279,10 @@ def run_search(
         for tuned, placed in ready:
             tuned.tried = [Tried(sets, cell, value_of(cell, search.by)) for sets, cell in placed]
             tuned.picked = best(tuned.tried, column_of(search.by, tuned.task, arguments)[1])
-        outcome.add(tie_break(search, [tuned for tuned, _ in ready], builder, progress, launcher_of))
+            if tuned.picked is None:  # then the method has no number
+                outcome.diverged += dict.fromkeys(cell.label for _, cell in placed if cell.label in ended.diverged)
+        again = tie_break(search, [tuned for tuned, _ in ready], builder, progress, launcher_of)
+        outcome.add(replace(again, diverged=[]))
     whole = picked_plan(builder, done, progress)
     outcome.add(launcher_of(whole, arguments)(progress))
     for cell in whole.cells:

@@ -198,7 +198,8 @@ def _best(ranked: Sequence[Any], controls: Sequence[Any], name: str, way: bool) 
     if best["settings"]:
         numbers = f"{best['method']} ({best['settings']}) {value['text']}"
     if best["method"] == BASELINE:
-        notes = ["no other objective is better"]
+        with_seeds = f" with {MIN_SEEDS} seeds or more" if value["n_seeds"] >= MIN_SEEDS else ""
+        notes = [f"no other objective{with_seeds} is better"]
     elif value["difference"] is not None:
         numbers += f" ({signed(value['difference'])} from {BASELINE})"
         notes = [f"not tested, with fewer than {MIN_SEEDS} seeds"]
@@ -215,7 +216,7 @@ def _best(ranked: Sequence[Any], controls: Sequence[Any], name: str, way: bool) 
         more = f" and {len(others) - NAMED} more" if len(others) > NAMED else ""
         notes.append(f"others significantly better: {', '.join([*others.values()][:NAMED])}{more}")
     if name.startswith("forgetting"):
-        notes += [f"forgets most: {stated(row)}" for row in ranked[1:][-1:]]
+        notes += [f"of these forgets most: {stated(row)}" for row in ranked[2:][-1:]]
         before = [row["values"][name]["text"] for row in controls if row["method"].endswith(".untrained")]
         notes += [f"before fine-tuning: {text}" for text in before]
     elif controls:

@@ -163,6 +163,7 @@ def test_a_rate_that_diverges_is_not_picked_and_is_no_failure(bench: Bench, tmp_
     ((_, record, grid),) = picked(tmp_path).values()
     assert record["config"]["trainer"]["lr"] == 1e-3
     assert [one["nll"] is None for one in grid["tried"]] == [False, True]
+    assert bench(*TINY, "--trials", "trainer.lr=1e29,1e30", "--results", str(tmp_path)).code == 1, "no number at all"
 
 
 def test_an_option_of_a_method_is_picked_by_a_column_of_texts(bench: Bench, tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def test_other_data_than_the_rows_were_made_from_is_refused(
     monkeypatch.setattr("bench.tasks.ambiguous_template.sample", lambda split: [])
     ended = bench("score", str(store_copy))
     assert ended.code == 3
-    assert "name the data as the run did, with --data-dir DIR" in ended.err
+    assert "name the data as the run did, with --data-dir sample" in ended.err
     assert "task.path" not in ended.err  # this task has no such option
 
 
