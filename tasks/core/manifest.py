@@ -86,14 +86,21 @@ def refuse_repeated_ids(task: str, split: Split) -> None:
         row_of[example.id] = number
 
 
+FLAT = frozenset({str, tuple, int, float, bool, type(None)})
+"""Types of values that JSON writes as it writes `plain(value)`; most tasks have no others."""
+
+
 def row_content(example: Example) -> dict[str, Any]:
-    """Return what identifies a row. The encoder would find the same names itself, in a seventh more time."""
+    """Return what identifies a row: everything a model or a metric can see of it."""
+    fields = example.fields
+    if not FLAT.issuperset(map(type, fields.values())):
+        fields = {name: plain(value) for name, value in fields.items()}
     return {
         "id": example.id,
         "source": example.source,
         "target": example.target,
         "references": example.references,
-        "fields": example.fields,
+        "fields": fields,
     }
 
 
