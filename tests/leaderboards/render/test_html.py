@@ -35,7 +35,7 @@ class Reader(HTMLParser):
             self.rows[-1].append("")
 
     def handle_endtag(self, tag):
-        if tag in ("script", "style", "td", "th"):
+        if tag in ("script", "style", "th", "tr"):
             self.inside = ""
 
     def handle_data(self, data):
