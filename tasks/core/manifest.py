@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+import orjson
+
 from bench.base.keys import canonical
 from bench.errors import DataError
 from bench.tasks.core.example import Example
@@ -43,7 +45,7 @@ class Split:
         if examples is None:
             examples = self.examples
         for example in examples:
-            row = canonical(row_content(example)) + b"\n"
+            row = row_json(example) + b"\n"
             digest.update(row)
             size += len(row)
         n_rows, n_skipped = len(self.examples), len(self.skipped)
@@ -86,22 +88,40 @@ def refuse_repeated_ids(task: str, split: Split) -> None:
         row_of[example.id] = number
 
 
+TEXT = frozenset({str})
 FLAT = frozenset({str, tuple, int, float, bool, type(None)})
 """Types of values that JSON writes as it writes `plain(value)`; most tasks have no others."""
 
 
-def row_content(example: Example) -> dict[str, Any]:
-    """Return what identifies a row: everything a model or a metric can see of it."""
+def row_json(example: Example) -> bytes:
+    """Return what identifies a row, everything a model or a metric can see of it, as canonical JSON.
+
+    Rows of texts alone are written by orjson, in a third of the time; it writes numbers otherwise than `canonical`.
+    """
     fields = example.fields
-    if not FLAT.issuperset(map(type, fields.values())):
-        fields = {name: plain(value) for name, value in fields.items()}
-    return {
+    row = {
         "id": example.id,
         "source": example.source,
         "target": example.target,
         "references": example.references,
         "fields": fields,
     }
+    if only_texts((example.references, *fields.values())):
+        try:
+            return orjson.dumps(row, option=orjson.OPT_SORT_KEYS)
+        except orjson.JSONEncodeError:  # half of a surrogate pair, or fields in a mapping that is no dict
+            return canonical(row)
+    if not FLAT.issuperset(map(type, fields.values())):
+        row["fields"] = {name: plain(value) for name, value in fields.items()}
+    return canonical(row)
+
+
+def only_texts(values: Iterable[Any]) -> bool:
+    """Return whether each value is a text or a tuple of texts."""
+    for value in values:  # a loop, because `all` takes twice as long, and this is asked of every row
+        if type(value) is not str and (type(value) is not tuple or not TEXT.issuperset(map(type, value))):
+            return False
+    return True
 
 
 def plain(value: Any) -> Any:

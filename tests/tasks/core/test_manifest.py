@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 import pytest
 
-from bench.base.keys import sha256
+from bench.base.keys import canonical, sha256
 from bench.errors import DataError
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split, as_published, refuse_repeated_ids
@@ -39,6 +39,25 @@ def test_the_hash_of_a_row_is_that_of_its_plain_json():
         f'"source":"source","target":"target"}}\n'
     )
     assert (found.bytes, found.sha256) == (len(row.encode()), sha256(row.encode()))
+
+
+CHARACTERS = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x110000)]))
+ONLY_TEXTS = {
+    "every character": Example(CHARACTERS, CHARACTERS, CHARACTERS, (CHARACTERS,), {CHARACTERS: "", "é": "", "z": ()}),
+    "half of a surrogate pair": Example("r", "\ud800", "b", (), {"a": ("\udfff",)}),
+    "fields in a mapping": Example("r", "a", "b", (), MappingProxyType({"z": "1", "a": ("2",)})),
+    "numbers among texts": Example("r", "a", "b", (), {"x": 1e-5, "n": (None, True)}),
+    "a number in a tuple": Example("r", "a", "b", (), {"y": ("a", 1e-5)}),
+    "a number among references": Example("r", "a", "b", (1e-5,)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ONLY_TEXTS)
+def test_rows_of_texts_have_the_same_json_as_all_others(name):
+    row = ONLY_TEXTS[name]
+    parts = {part: getattr(row, part) for part in ("id", "source", "target", "references")}
+    text = canonical({**parts, "fields": dict(row.fields)}) + b"\n"
+    assert (manifest([row]).bytes, manifest([row]).sha256) == (len(text), sha256(text))
 
 
 CHANGED = {
