@@ -19,6 +19,7 @@ import torch
 from bench.base.files import write_atomic
 from bench.base.keys import canonical, key_of
 from bench.base.machine import cache_root
+from bench.base.printable import number_of
 from bench.cells.cell import Cell, trained_key_of
 from bench.cells.plan import Plan
 from bench.config.config import PAPER, TrainerConfig
@@ -190,7 +191,7 @@ def cost_text(costs: Sequence[Cost]) -> str:
         rows.append([cost.label, *cells, "?" if cost.steps is None else f"{cost.steps:,}"])
     lines = ["cost of training (activations and evaluations are not in it; ? where data are not here)"]
     disk = amount(sum(cost.checkpoint for cost in costs), "B")
-    lines += [*aligned(headings, rows), f"sum of {len(costs)} runs: {disk} on disk"]
+    lines += [*aligned(headings, rows), f"sum of {number_of(len(costs), 'runs')}: {disk} on disk"]
     return "\n".join([*lines, *(f"{cost.label}: unknown: {cost.unknown}" for cost in costs if cost.unknown)])
 
 

@@ -2,8 +2,8 @@
 
 BenchError                1   something failed
 ├── UsageError            2   a name, option or config file is wrong
-├── BlockedError          1   a cell depends on one that is not there
-├── RunError              1   cells of `bench.run` have failed
+├── BlockedError          1   a run depends on one that is not there
+├── RunError              1   runs of `bench.run` have failed
 ├── MissingError          3   data, a model or an optional package is not there
 │   └── DataError         3   a data file is there but cannot be read as what it should be
 └── StoreError            1   a result file is unreadable or could not be written
@@ -15,6 +15,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+
+from bench.base.printable import number_of
 
 
 class BenchError(Exception):
@@ -30,14 +32,14 @@ class UsageError(BenchError):
 
 
 class BlockedError(BenchError):
-    """A cell depends on another one that failed or diverged."""
+    """A run depends on another one that failed or diverged."""
 
 
 class RunError(BenchError):
-    """Cells of a run have failed; the others were run and are stored.
+    """Runs have failed; all others are stored.
 
     Args:
-        failed: why, by the label of the cell.
+        failed: why, by the label of the run.
     """
 
     def __init__(self, failed: Mapping[str, str]) -> None:
@@ -45,7 +47,7 @@ class RunError(BenchError):
         message = "; ".join(lines[:3])
         if len(lines) > 3:
             message += f"; and {len(lines) - 3} more"
-        super().__init__(f"{len(lines)} runs have failed and the others are stored: {message}")
+        super().__init__(f"{number_of(len(lines), 'runs have failed')} and all others are stored: {message}")
         self.failed = dict(failed)
 
 

@@ -199,7 +199,9 @@ def add_diverged(groups: Mapping[str, Group], trained: Mapping[str, Any]) -> Non
     shared = _shared(trained, evaluation["split"], split["status"], split["sha256"])
     for group in groups.values():
         if group.shared == shared:
-            group.row(trained, comparable(trained), "", evaluation["batch_size"]).diverged += 1
+            group.row(trained, comparable(trained), "", evaluation["batch_size"]).seeds_diverged.add(
+                trained["config"]["seed"]
+            )
 
 
 def add_scores(groups: dict[str, Group], trained: Mapping[str, Any], cell: CellRecords) -> None:

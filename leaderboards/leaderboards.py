@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from bench.base.printable import number_of
 from bench.errors import MissingError, StoreError, UsageError, did_you_mean
 from bench.leaderboards.statistics.constants import ROUNDS
 from bench.leaderboards.table import LeftOut, Table, metric_name, tables
@@ -38,7 +39,7 @@ class Leaderboards:
         counts = Counter[str]()
         for of_task in self.left_out.values():
             counts.update(of_task)
-        notes = [f"{n} {reason}" for reason, n in sorted(counts.items())]
+        notes = [number_of(n, reason) for reason, n in sorted(counts.items())]
         if not self.damaged:
             return notes
         named = ", ".join(self.damaged[:NAMED])
@@ -117,7 +118,7 @@ def leaderboards_of(
     """
     found, left_out = tables(store, tasks, columns, limited)
     if store.damaged and not found:
-        raise StoreError(f"'{store.root}' has nothing to show but {len(store.damaged)} damaged files")
+        raise StoreError(f"'{store.root}' has nothing to show but {number_of(len(store.damaged), 'damaged files')}")
     below = [
         path.relative_to(store.root).as_posix() if path.is_relative_to(store.root) else path.name
         for path in store.damaged

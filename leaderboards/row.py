@@ -137,7 +137,7 @@ class TableRow:
         method, backbone, decoding: names; no backbone where nothing is trained, no decoding where nothing is generated.
         config: that its runs share, without their seeds; empty for human texts.
         values: by column of the table.
-        diverged: how many seeds have no number because training diverged.
+        seeds_diverged: seeds that have no number because training diverged.
         seeds: that were run.
         seeds_without_memory: of `mle.cache` and `mle.knn`: those for which validation chose the cache weight 0.
         settings: what distinguishes it from other rows of its method and backbone, as text.
@@ -159,7 +159,7 @@ class TableRow:
     decoding: str
     config: Mapping[str, Any]
     values: dict[str, Value] = field(default_factory=dict)
-    diverged: int = 0
+    seeds_diverged: set[int] = field(default_factory=set)
     seeds: set[int] = field(default_factory=set)
     seeds_without_memory: set[int] = field(default_factory=set)
     settings: str = ""
@@ -201,6 +201,11 @@ class TableRow:
     def n(self) -> int:
         """How many seeds it is the mean of: those of the value that has most."""
         return max((value.n for value in self.values.values()), default=0)
+
+    @property
+    def diverged(self) -> int:
+        """How many seeds have no number because training diverged."""
+        return len(self.seeds_diverged)
 
     @property
     def seeds_text(self) -> str:

@@ -340,5 +340,5 @@ def _spread(rows: list[TableRow]) -> list[TableRow]:
             row.values = {column: replace(value) for column, value in likelihood.values.items()} | row.values
             row.seeds |= likelihood.seeds
             row.keys |= likelihood.keys
-            row.diverged += likelihood.diverged
+            row.seeds_diverged |= likelihood.seeds_diverged
     return [row for row in rows if row.decoding or id(row) not in used]

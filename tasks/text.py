@@ -32,7 +32,7 @@ LEAST_REST = 8
 
 TEXTS = (".txt", ".jsonl")
 """Forms of running text; each may end with .gz too."""
-RECORDS = re.compile(r"\.(?:jsonl|ndjson|json)(?:\.gz)?|\.parquet$", re.IGNORECASE)
+RECORDS = re.compile(r"\.(?:(?:jsonl|ndjson|json)(?:\.gz)?|parquet)$", re.IGNORECASE)
 Unit = Literal["line", "blank_line", "file"]
 
 

@@ -21,13 +21,19 @@ T = TypeVar("T")
 _SILENT: dict[str, float] = {}  # endpoint -> monotonic time until which it is not asked
 
 
+def is_offline() -> bool:
+    """Return whether the user has switched the network off, by the variables and values of `huggingface_hub`."""
+    given = os.environ.get("HF_HUB_OFFLINE") or os.environ.get("TRANSFORMERS_OFFLINE") or ""
+    return given.upper() in ("1", "ON", "YES", "TRUE")
+
+
 def hub_reachable() -> bool:
     """Return whether the hub answers at all, if only with an error status.
 
     So a closed network costs seconds, not minutes of retries. A connection is not enough: a proxy, or a server that
     hangs, accepts one and never answers.
     """
-    if os.environ.get("HF_HUB_OFFLINE", "") not in ("", "0"):
+    if is_offline():
         return False
     endpoint = os.environ.get("HF_ENDPOINT") or "https://huggingface.co"
     if time.monotonic() < _SILENT.get(endpoint, 0.0):

@@ -24,6 +24,18 @@ def printable(text: str) -> str:
     return LONE.sub("\ufffd", CONTROL.sub("", text))
 
 
+def number_of(n: int, text: str) -> str:
+    """Return a number with what it counts; the first plural and verb of the text become the singular of one.
+
+    >>> number_of(2, "runs are left out"), number_of(1, "runs are left out")
+    ('2 runs are left out', '1 run is left out')
+    """
+    if n == 1:
+        text = re.sub(r"s\b", "", text, count=1)
+        text = re.sub(r"\b(are|have)\b", lambda verb: {"are": "is", "have": "has"}[verb[0]], text, count=1)
+    return f"{n:,} {text}"
+
+
 def one_line(text: str) -> str:
     r"""Return a text without control characters, tabs and line ends.
 

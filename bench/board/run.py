@@ -116,9 +116,7 @@ def run(
                 plan, outcome = run_search(search, arguments, progress, launcher)
             else:
                 plan = make_plan(arguments, progress.say, progress.rows)
-                if not plan.cells:
-                    why = "; ".join(f"{skip.task} · {skip.method} {skip.reason}" for skip in plan.skips)
-                    raise UsageError(f"nothing to run: {why}")
+                plan.refuse_empty()
                 outcome = launcher(plan, arguments)(progress)
     finally:
         torch.set_num_threads(threads)  # the small preset computes on one
@@ -128,7 +126,7 @@ def run(
     without_number = {**outcome.failed, **dict.fromkeys(outcome.diverged, "training diverged")}
     store = Store(arguments.results_folder)
     try:
-        leaderboards = leaderboards_of(store, tasks, limited=limit is not None)
+        leaderboards = leaderboards_of(store, tasks, limited=plan.is_limited)
     except MissingError as error:
         if without_number:
             raise RunError(without_number) from error

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from bench.base.printable import one_line
+from bench.base.printable import number_of, one_line
 from bench.base.registry import all_names
 from bench.errors import BenchError, UsageError, nearest
 from bench.leaderboards.render.text_table import console_of, escaped, markdown_table
@@ -122,8 +122,9 @@ def side_by_side(found: Iterable[Held]) -> tuple[dict[str, Held], list[str]]:
     for method in dict.fromkeys([*filter(by_method.__contains__, all_names(METHODS)), *by_method]):
         first, *others = sorted(by_method[method], key=lambda rows: rows.record["config"]["backbone"] != common)
         chosen[method] = first
-        if others:
-            notes.append(f"{method}: {len(others)} more runs of other settings are not shown")
+        n_others = len({rows.record["key"] for rows in others} - {first.record["key"]})  # two folders may have one run
+        if n_others:
+            notes.append(f"{method}: {number_of(n_others, 'more runs of other settings are not shown')}")
     return chosen, notes
 
 

@@ -6,6 +6,7 @@ required rows. So any number of processes gives the same rows, also more process
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -214,7 +215,7 @@ def likelihood(objective: Objective, context: Context, batch: list[Encoded]) -> 
     for row, nll_sum, cached, hit in zip(batch, sums.tolist(), *seen.tolist(), strict=True):
         yield {
             "id": row.id,
-            "nll_sum": nll_sum,
+            "nll_sum": finite(nll_sum, row),
             "n_tokens": len(row.target),
             "n_words": row.n_words,
             "n_bytes": row.n_bytes,
@@ -222,6 +223,16 @@ def likelihood(objective: Objective, context: Context, batch: list[Encoded]) -> 
             "n_cache_hits": hit,
             "truncated": row.truncated,
         }
+
+
+def finite(value: float, row: Encoded) -> float:
+    """Return a likelihood of a row, or refuse one that no row can be stored with."""
+    if not math.isfinite(value):
+        raise BenchError(
+            f"the likelihood of row '{row.id}' is {value}, expected a finite number; if the objective gives tokens the "
+            f"probability 0, its `nll` and `log_probs` return those of a smoothed distribution, as in models/entmax.py"
+        )
+    return value
 
 
 def hits(tokens: TokenSlice) -> Tensor:
@@ -373,7 +384,8 @@ def forgetting(objective: Objective, context: Context, batch: list[Encoded]) -> 
         divergence = torch.nn.functional.kl_div(log_probs, start, reduction="none", log_target=True).sum(1)
         sums.index_add_(1, tokens.start + tokens.group, torch.stack([nll, divergence]))
     for row, nll_sum, kl_sum in zip(batch, *sums.tolist(), strict=True):
-        yield {"id": row.id, "nll_sum": nll_sum, "kl_sum": kl_sum, "n_tokens": len(row.target)}
+        sums_of_row = {"nll_sum": finite(nll_sum, row), "kl_sum": finite(kl_sum, row)}
+        yield {"id": row.id, **sums_of_row, "n_tokens": len(row.target)}
 
 
 def to_device(batch: dict[str, Any], device: torch.device) -> dict[str, Any]:

@@ -60,6 +60,16 @@ class Plan:
     skips: list[Skip] = field(default_factory=list)
     data: list[str] = field(default_factory=list)
 
+    @property
+    def is_limited(self) -> bool:
+        """Whether it trains on a part of the rows; tables keep such runs apart."""
+        return any(cell.config.trainer.limit is not None for cell in self.cells)
+
+    def refuse_empty(self) -> None:
+        """Raise UsageError with the reasons if every method was left out."""
+        if not self.cells:
+            raise UsageError(f"nothing to run: {'; '.join(f'{s.task} · {s.method} {s.reason}' for s in self.skips)}")
+
     def place(self, cell: Cell) -> None:
         """Add a run. If the plan has it already, but only as a parent of other runs, add its evaluations."""
         for at, known in enumerate(self.cells):

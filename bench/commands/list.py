@@ -59,6 +59,8 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Print a list; return the exit code."""
+    if given.fetch and not given.data:
+        raise UsageError("--fetch needs the names of tasks: --data TASK --fetch")
     if given.data is not None:
         return list_data(given)
     if given.kind not in (*KINDS, "all"):

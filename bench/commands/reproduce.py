@@ -157,10 +157,10 @@ class Made:
                 outcome = execute(wanted, arguments, progress)
                 say_failed(outcome)
                 self.code = max(self.code, outcome.exit_code)
+        self.limited = self.limited or plan.is_limited
         for skip in plan.skips:
             self.plans[need.task, skip.method, need.backbone].reason = skip.reason
         for cell in plan.cells:
-            self.limited = self.limited or cell.config.trainer.limit is not None
             known = self.plans[need.task, cell.method.name, need.backbone]
             known.options, known.deviations = cell.config.method_options, deviations_from(cell)
             known.keys = {cell.key, *(known.keys or ())}

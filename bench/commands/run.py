@@ -152,8 +152,7 @@ def planned(given: argparse.Namespace, arguments: RunArguments, progress: Progre
         progress.say(f"skipped {skip.task} · {skip.method} · {skip.backbone}: {skip.reason}")
     if given.dry_run:
         show_plan(plan, given)
-    if not plan.cells:
-        raise UsageError(f"nothing to run: {'; '.join(f'{s.task} · {s.method} {s.reason}' for s in plan.skips)}")
+    plan.refuse_empty()
     return plan
 
 
@@ -210,9 +209,8 @@ def show(plan: Plan, arguments: RunArguments) -> int:
 
     results = arguments.results_folder
     known = list({id(cell.task): cell.task for cell in plan.cells}.values())
-    is_limited = any(cell.config.trainer.limit is not None for cell in plan.cells)  # tables keep such runs apart
     try:
-        leaderboards = leaderboards_of(Store(results), limited=is_limited)
+        leaderboards = leaderboards_of(Store(results), limited=plan.is_limited)
         of_run = leaderboards.of_tasks({cell.config.task for cell in plan.cells})
         of_run.refuse_empty(results)
         sys.stdout.write(render(of_run, "terminal"))

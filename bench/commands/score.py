@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
+from bench.base.printable import number_of
 from bench.base.registry import expand, split_names
 from bench.cli_options import add_options, stored_runs, tasks_of
 from bench.errors import BenchError, each_once
@@ -59,7 +60,7 @@ def run(given: argparse.Namespace) -> int:
     for line in each_once(failures):
         print(f"bench: {line}", file=sys.stderr)
     unscored = f", {len(failures)} predictions files could not be scored" if failures else ""
-    print(f"{new} scores made, {known} were there{unscored}")
+    print(f"{number_of(new, 'scores')} made, {known} stored already{unscored}")
     return exit_code([error for _, error in failures])
 
 

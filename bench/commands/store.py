@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench.base.printable import one_line
+from bench.base.printable import number_of, one_line
 from bench.cli_options import add_options, say_damaged, stored_runs, task_names, trained_run
 from bench.errors import MissingError, StoreError, UsageError, each_once
 from bench.store.files import run_folders
@@ -60,7 +60,7 @@ def show_status(given: argparse.Namespace) -> int:
     else:
         states = [run["status"] for run in runs]
         counts = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(sorted(states)))
-        print("\n".join([*map(status_line, runs), f"{len(runs)} runs: {counts}"]))
+        print("\n".join([*map(status_line, runs), f"{number_of(len(runs), 'runs')}: {counts}"]))
     return say_damaged(store)
 
 
@@ -204,9 +204,9 @@ def verification_lines(found: Verification) -> Iterator[str]:
     if found.equal:
         yield f"{found.equal} values equal those of their sufficient statistics"
     for family, columns in sorted(found.without.items()):
-        yield f"{family}: {columns.total()} values have no sufficient statistics: {', '.join(columns)}"
-    yield f"{found.keys} runs have the keys of their records"
-    yield f"{len(found.differences)} differences"
+        yield f"{family}: {number_of(columns.total(), 'values have no sufficient statistics')}: {', '.join(columns)}"
+    yield number_of(found.keys, "runs have the keys of their records")
+    yield number_of(len(found.differences), "differences")
 
 
 def join_stores(given: argparse.Namespace) -> int:
@@ -216,7 +216,8 @@ def join_stores(given: argparse.Namespace) -> int:
     code = 0
     for source in given.source:
         joined = join(source, given.into)
-        counts = f"copied {len(joined.copied)} files, {joined.same} were there, {len(joined.conflicts)} conflicts"
+        counts = f"copied {number_of(len(joined.copied), 'files')}, {joined.same} were there, "
+        counts += number_of(len(joined.conflicts), "conflicts")
         print(one_line(f"{source}: {counts}"))
         for name in joined.conflicts:
             print(one_line(f"bench: conflict: {name}: '{given.into}' has another one, which stays"), file=sys.stderr)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import importlib.util
 import logging
-import os
 import shutil
 import subprocess
 import sys
@@ -25,6 +24,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from bench.base.files import hash_of
+from bench.base.network import is_offline
 from bench.errors import DataError, MissingError, UsageError
 from bench.models.backbones.pretrained import check_tensors
 from bench.pretrained.catalogue import UNKNOWN, PretrainedModel
@@ -203,7 +203,7 @@ def _wheel(model: PretrainedModel, place: int, staged: Path) -> Path:
 
 def _from_web(model: PretrainedModel, place: int, staged: Path) -> Path:
     """Download an archive with `pooch`, which gives a file its name when it is whole."""
-    if model.page or os.environ.get("HF_HUB_OFFLINE", "") not in ("", "0"):
+    if model.page or is_offline():
         raise MissingError(f"{model.name} cannot be downloaded: {model.fetch}; then run the same command again")
     import pooch
 

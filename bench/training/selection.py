@@ -47,7 +47,7 @@ class Selection(Callback):
     ) -> None:
         self.recorder, self.column, self.patience = recorder, config.select, config.patience
         self.of_texts, self.lower_is_better, self.events = of_texts, lower_is_better, events
-        self.curve: list[list[Any]] = []  # [step, values by column] of each validation
+        self.curve: list[list[Any]] = []  # [step, finite values by column] of each validation
         self.best: dict[str, Any] = {}  # step, value and weights
         self.without_better = 0
 
@@ -65,7 +65,7 @@ class Selection(Callback):
         measured = {name: float(trainer.callback_metrics[f"val/{name}"]) for name in VALIDATED}
         if self.of_texts is not None:
             measured |= self.of_texts()
-        rounded = {name: round(value, 6) for name, value in measured.items()}
+        rounded = {name: round(value, 6) for name, value in measured.items() if math.isfinite(value)}
         self.curve.append([self.recorder.step, rounded])
         if trainer.is_global_zero:
             self.events.validation(self.recorder.step, dict(rounded))

@@ -53,5 +53,5 @@ def _scores(counts: Sequence[Counts]) -> list[Score]:
 perplexity_scores = Family(_count, _scores)
 """Perplexity per token, word and byte, of rows `{"id", "nll_sum", "n_tokens", "n_words", "n_bytes"}`.
 
-The value is infinite, and so not shown, when a row was impossible under the model.
+The value is infinite, and so not shown, where the mean is above 709 nats, whose exponential no float holds.
 """

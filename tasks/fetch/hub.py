@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.base.files import hash_of, write_atomic
-from bench.base.network import hub_reachable
+from bench.base.network import hub_reachable, is_offline
 from bench.errors import BenchError, DataError, MissingError, StoreError
 from bench.tasks.fetch.hub_copies import ORIGIN, HubCopy
 
@@ -72,7 +72,7 @@ def listing(repository: Repository) -> tuple[str, list[RemoteFile]]:
     """
     from huggingface_hub import HfApi
 
-    if os.environ.get("HF_HUB_OFFLINE", "") not in ("", "0"):
+    if is_offline():
         raise repository.missing("HF_HUB_OFFLINE is set")
     if not hub_reachable():
         raise repository.missing("it does not answer")

@@ -139,7 +139,7 @@ def test_status_tells_each_cell(bench, tiny_store):
     ended = bench("store", "status", "--results", str(tiny_store))
     assert ended.code == 0
     assert ended.out.startswith("ok         ambiguous_template · mle · small-causal · seed 0  [")
-    assert ended.out.endswith("]  3 predictions files, 4 scores files\n1 runs: 1 ok\n")
+    assert ended.out.endswith("]  3 predictions files, 4 scores files\n1 run: 1 ok\n")
     (cell,) = json.loads(bench("store", "status", "--results", str(tiny_store), "--json").out)
     assert (cell["status"], cell["task"], cell["seed"], cell["rows"], cell["scores"]) == (
         "ok", "ambiguous_template", 0, 3, 4)  # fmt: skip
@@ -149,7 +149,7 @@ def test_status_tells_each_cell(bench, tiny_store):
 def test_a_limited_run_is_left_out_of_leaderboards(bench, tiny_store):
     ended = bench("report", "--results", str(tiny_store))
     assert ended.code == 3
-    assert "(1 runs with --limit are left out)" in ended.err
+    assert "(1 run with --limit is left out)" in ended.err
 
 
 @pytest.mark.parametrize("command", [("store", "status"), ("report",)])

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from bench.cells.plan import Plan
 from bench.commands.run import show
 from bench.errors import UsageError
 from bench.leaderboards.render import FORMATS
@@ -27,7 +28,7 @@ def root(tmp_path):
 def ran(*tasks):
     """A plan of a run of these tasks."""
     config = {name: SimpleNamespace(task=name, trainer=SimpleNamespace(limit=None)) for name in tasks}
-    return SimpleNamespace(cells=[SimpleNamespace(config=config[name], task=name) for name in tasks])
+    return Plan("small", [SimpleNamespace(config=config[name], task=name) for name in tasks])
 
 
 def test_a_run_shows_what_the_report_shows(root, capsys):
@@ -44,14 +45,14 @@ def test_a_run_of_one_task_shows_its_table_and_its_notes_and_the_page_all(root, 
     assert "logicnlg" not in out
     page_text = (root / "leaderboard.html").read_text(encoding="utf-8")
     assert "logicnlg · test split" in page_text
-    assert "1 runs with --limit are left out" in page_text
+    assert "1 run with --limit is left out" in page_text
 
 
 def test_notes_of_some_tasks_are_of_these_alone(root):
     leaderboards = leaderboards_of(Store(root))
-    assert leaderboards.notes == ["1 runs with --limit are left out"]
+    assert leaderboards.notes == ["1 run with --limit is left out"]
     assert leaderboards.of_tasks({"xsum"}).notes == []
-    assert leaderboards.of_tasks({"logicnlg"}).notes == ["1 runs with --limit are left out"]
+    assert leaderboards.of_tasks({"logicnlg"}).notes == ["1 run with --limit is left out"]
 
 
 # Some methods ------------------------------------------------------------------------------------------------------

@@ -307,6 +307,14 @@ def test_a_diverged_seed_is_shown_wherever_it_stands(tmp_path, method):
     assert f" (div 1/{len(found.seeds)}) |" in render(with_statistics([table]), "markdown")
 
 
+def test_a_run_of_two_stores_has_diverged_once(tmp_path):
+    for store in ("first", "second"):
+        ready(tmp_path / store)
+        trained(tmp_path / store, "trime", status="diverged")
+    (table,), _ = tables(Store(tmp_path / "first", tmp_path / "second"))
+    assert row(table, "trime", "").seeds_text == "0 (div 1/1)"
+
+
 def test_a_method_that_diverged_always_has_a_row_without_numbers(tmp_path):
     ready(tmp_path, "mle")
     for seed in (0, 1):
@@ -327,7 +335,7 @@ def test_a_limited_cell_is_left_out_and_counted(tmp_path):
     ready(tmp_path, "trime", trainer__limit=64)
     found, left_out = tables(Store(tmp_path))
     assert [r.method for table in found for r in table.rows] == ["mle"]
-    assert Leaderboards((), left_out).notes == ["1 runs with --limit are left out"]
+    assert Leaderboards((), left_out).notes == ["1 run with --limit is left out"]
     (only,), left_out = tables(Store(tmp_path), limited=True)
     assert [r.method for r in only.rows] == ["trime"]
     assert (only.watermark, left_out) == ("all data: cut by --limit 64", {})
@@ -339,7 +347,7 @@ def test_a_failed_cell_is_counted_with_its_task(tmp_path):
         config = {"task": task, "method": "mle", "trainer": {"limit": None}}
         Store(tmp_path).cell(task, "mle", "k").write_record("failed.json", {"status": "failed", "config": config}, {})
     assert Leaderboards(*tables(Store(tmp_path))).notes == ["2 runs failed and have no number"]
-    assert Leaderboards(*tables(Store(tmp_path), ["logicnlg"])).notes == ["1 runs failed and have no number"]
+    assert Leaderboards(*tables(Store(tmp_path), ["logicnlg"])).notes == ["1 run failed and has no number"]
 
 
 # Watermarks, order and published rows -----------------------------------------------------------------------------
@@ -470,7 +478,7 @@ def test_a_cell_in_two_tables_counts_once(tmp_path):
         scored(cell, {"bleu-1": 30.0}, ids=("a", "b"), whole=False)
     found, left_out = tables(Store(tmp_path))
     assert len(found) == 2
-    assert Leaderboards((), left_out).notes == ["1 runs of older code of bigram are left out"]
+    assert Leaderboards((), left_out).notes == ["1 run of older code of bigram is left out"]
 
 
 def test_older_code_stands_where_there_is_nothing_newer(tmp_path):
@@ -496,7 +504,7 @@ def test_a_model_that_starts_from_older_code_is_older_too(tmp_path):
         ready(tmp_path, "face", start=start, bleu=10.0 * version)
     (table,), left_out = tables(Store(tmp_path))
     assert [row.values["bleu-1"].mean for row in table.rows] == [20.0]
-    assert Leaderboards((), left_out).notes == ["1 runs of older code of face are left out"]
+    assert Leaderboards((), left_out).notes == ["1 run of older code of face is left out"]
 
 
 def test_code_of_ones_own_has_no_version_and_always_stands(tmp_path):

@@ -81,6 +81,12 @@ def test_a_short_document_is_learned_from_and_not_evaluated(tmp_path: Path) -> N
     assert [row for _, row, _ in task.split("test").skipped] == ["line 1, passage 0", "line 2, passage 1"]
 
 
+def test_only_the_end_of_a_name_makes_records_of_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "notes.json.txt"
+    path.write_text("\n".join(f"line {number}" + " of some notes" * 12 for number in range(40)))
+    assert loaded(path=str(path)).split("train").examples[0].target.endswith("of some notes")
+
+
 # Prompts ----------------------------------------------------------------------------------------------------------
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import http.server
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -34,6 +36,21 @@ def silent(monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.socket]:
     with socket.create_server(("127.0.0.1", 0)) as server:
         monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.getsockname()[1]}")
         yield server
+
+
+@pytest.mark.parametrize(("name", "value", "offline"), [
+    ("HF_HUB_OFFLINE", "1", True), ("HF_HUB_OFFLINE", "true", True), ("TRANSFORMERS_OFFLINE", "1", True),
+    ("HF_HUB_OFFLINE", "0", False), ("HF_HUB_OFFLINE", "false", False), ("HF_HUB_OFFLINE", "", False),
+])  # fmt: skip
+def test_the_network_is_off_where_it_is_for_the_library_of_the_hub(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, offline: bool
+) -> None:
+    monkeypatch.setenv(name, value)
+    asked = subprocess.run(
+        [sys.executable, "-c", "from huggingface_hub import constants; print(constants.HF_HUB_OFFLINE)"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert (network.is_offline(), asked.stdout) == (offline, f"{offline}\n")
 
 
 class Answers(http.server.BaseHTTPRequestHandler):

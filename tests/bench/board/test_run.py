@@ -75,7 +75,7 @@ def test_failures_are_raised_or_kept(board: bench.Board, results: Path, own: Own
     own.write("failing", FAILING)
     options = {"set": {**SETS, "optim.lr": 1e-3}, "limit": 8, "results": results}
     method = "failing:Failing"
-    with pytest.raises(RunError, match=r"1 runs have failed and the others are stored: .*fails on purpose") as caught:
+    with pytest.raises(RunError, match=r"1 run has failed and all others are stored: .*fails on purpose") as caught:
         bench.run("logicnlg", ["mle", method], **options)  # type: ignore[arg-type]
     assert len(caught.value.failed) == 1
     kept = bench.run("logicnlg", ["mle", method], on_error="keep", **options)  # type: ignore[arg-type]
@@ -89,6 +89,12 @@ def test_a_cell_that_diverged_has_no_number_and_is_said(board: bench.Board, resu
     assert list(kept.failed.values()) == ["training diverged"]
     with pytest.raises(RunError, match="training diverged"):
         bench.run("logicnlg", "mle", set=diverging, limit=8, results=tmp_path, on_error="keep")
+
+
+def test_a_limit_among_the_settings_has_its_table_too(tmp_path: Path) -> None:
+    limited = {**SETS, "trainer.limit": 8}
+    board = bench.run("logicnlg", "lead", set=limited, results=tmp_path)
+    assert list(board.to_pandas().method.unique()) == ["lead"]
 
 
 CSV = "lightning.pytorch.loggers:CSVLogger"

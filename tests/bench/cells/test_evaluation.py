@@ -52,6 +52,22 @@ def test_predictions_have_the_precision_of_the_run() -> None:
 
 
 @pytest.mark.usefixtures("sample_data")
+def test_an_infinite_likelihood_is_refused_with_its_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    (cell,) = make_plan(RunArguments(("ambiguous_template",), ("mle",), limit=12)).cells
+    objective, codec = build(cell)
+    what = next(what for what in cell.evaluations.values() if what.kind == "likelihood")
+    real = type(objective).nll
+
+    def impossible(self: Any, states: Any) -> Any:
+        for tokens, nll in real(self, states):
+            yield tokens, nll.masked_fill(tokens.start + tokens.group == 3, torch.inf)
+
+    monkeypatch.setattr(type(objective), "nll", impossible)
+    with pytest.raises(BenchError, match=r"likelihood of row '.+' is inf, expected .* models/entmax.py"):
+        list(evaluate(objective, cell.task, codec, what))
+
+
+@pytest.mark.usefixtures("sample_data")
 def test_one_pass_gives_the_rows_of_two(monkeypatch: pytest.MonkeyPatch) -> None:
     (cell,) = make_plan(RunArguments(("ambiguous_template",), ("mle",), limit=12)).cells
     objective, codec = build(cell)

@@ -101,7 +101,7 @@ def test_verify_and_score_go_on_with_the_next_cell(bench: Bench, store_copy: Pat
     ended = bench(*command, str(store_copy))
     assert ended.code == 1
     assert str(path) in ended.err + ended.out
-    assert "0 were there" not in ended.out
+    assert "0 stored already" not in ended.out
     assert "\n0 stored scores" not in ended.out
 
 

@@ -162,7 +162,7 @@ def test_what_does_not_fit_is_refused(bench, tmp_path):
     assert (none.code, "no texts of histalign for text" in none.err) == (3, True)
     store(results, "trime", 1, backbone="small-causal")
     several = export(bench, results, tmp_path / "y")
-    assert (several.code, "several runs fit (trime: 1 more runs" in several.err) == (2, True)
+    assert (several.code, "several runs fit (trime: 1 more run of" in several.err) == (2, True)
 
 
 # Import -------------------------------------------------------------------------------------------------------------

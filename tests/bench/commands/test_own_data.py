@@ -48,7 +48,7 @@ def test_commands_find_the_rows_again(bench: Bench, stored: Path) -> None:
     scores = scores_of(stored)
     for path in scores:
         path.unlink()
-    assert bench("score", str(stored)).out == f"{len(scores)} scores made, 0 were there\n"
+    assert bench("score", str(stored)).out == f"{len(scores)} scores made, 0 stored already\n"
     ended = bench("samples", "--n", "1")
     assert (ended.code, "what is " in ended.out, "not shown" in ended.out) == (0, True, False)
 

@@ -27,9 +27,9 @@ def test_scores_are_made_again_from_rows_without_a_model(bench: Bench, store_cop
     before = {path: json.loads(path.read_text())["content"] for path in scores_of(store_copy)}
     for path in [*before, *store_copy.rglob("model-*.safetensors")]:
         path.unlink()
-    assert bench("score", str(store_copy)).out == f"{len(before)} scores made, 0 were there\n"
+    assert bench("score", str(store_copy)).out == f"{len(before)} scores made, 0 stored already\n"
     assert {path: json.loads(path.read_text())["content"] for path in scores_of(store_copy)} == before
-    assert bench("score", str(store_copy)).out == f"0 scores made, {len(before)} were there\n"
+    assert bench("score", str(store_copy)).out == f"0 scores made, {len(before)} stored already\n"
 
 
 def test_chosen_families_only(bench: Bench, store_copy: Path) -> None:
@@ -126,7 +126,7 @@ def test_a_score_that_lacked_its_model_is_made_when_the_model_is_there(
     monkeypatch.setitem(METRICS, "checker", MetricEntry("tests:none", "", kind="likelihood"))
     monkeypatch.setattr(MetricEntry, "load", lambda self: scorer)
     command = ("score", str(store_copy), "--metrics", "checker")
-    made, known = "1 scores made, 0 were there\n", "0 scores made, 1 were there\n"
+    made, known = "1 score made, 0 stored already\n", "0 scores made, 1 stored already\n"
     assert (bench(*command).out, bench(*command).out) == (made, known)
     found[0] = 50.0
     assert (bench(*command).out, bench(*command).out) == (made, known)

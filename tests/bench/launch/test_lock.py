@@ -53,6 +53,9 @@ def test_a_file_system_without_locks_is_refused_by_name(
         locked(tmp_path),
     ):
         pass
+    monkeypatch.setenv(NO_LOCKS, "0")
+    with pytest.raises(StoreError), locked(tmp_path):
+        pass
     monkeypatch.setenv(NO_LOCKS, "1")
     with locked(tmp_path), locked(tmp_path):
         pass

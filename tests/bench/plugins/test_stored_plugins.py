@@ -149,7 +149,7 @@ def test_a_name_near_a_stored_one_is_told(elsewhere):
         (("samples", "--task", "towns.py:Towns", "--method", "soft.py:Soft"), "the town of test land"),
         (("list", "--data", "towns.py:Towns"), "train sample"),
         (("store", "verify", "results"), "0 differences"),
-        (("score", "results", "--metrics", "shouts.py:shouts"), "0 scores made, 16 were there"),
+        (("score", "results", "--metrics", "shouts.py:shouts"), "0 scores made, 16 stored already"),
     ],
 )
 def test_they_are_found_where_their_files_are(here, command, says):
@@ -195,7 +195,7 @@ def test_a_changed_metric_is_another_score_of_the_same_cell(here):
     write(here, "shouts", METRIC + "\n# changed\n")
     assert key() == before
     ended = call("score", "results", "--metrics", f"{here}/shouts.py:shouts")
-    assert "16 scores made, 0 were there" in ended.out, ended.err
+    assert "16 scores made, 0 stored already" in ended.out, ended.err
 
 
 def test_a_metric_that_raises_costs_its_own_scores(here, monkeypatch):

@@ -69,6 +69,6 @@ def test_scores_name_their_items_and_a_deleted_file_comes_back(bench, store_copy
     path.unlink()
     assert cell.sums(perplexity_of["items"]) == {}
     assert "its sufficient statistics" in bench("store", "verify", str(store_copy)).out
-    assert bench("score", str(store_copy)).out.startswith("1 scores made, ")
+    assert bench("score", str(store_copy)).out.startswith("1 score made, ")
     assert path.read_bytes() == before
     assert bench("store", "verify", str(store_copy)).code == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,9 @@ def test_the_best_step_is_kept(cell: Cell) -> None:
 def test_which_step_is_kept(cell: Cell, measured: list[float], patience: int, steps: int, kept: int) -> None:
     found = trained(cell, measured, validate=0.4, patience=patience)[1]
     assert (found["steps"], found["kept"]["step"]) == (steps, kept)
+    assert [step for step, columns in found["validation"] if "score" not in columns] == [
+        step for (step, _), value in zip(found["validation"], measured, strict=False) if not isfinite(value)
+    ], "what is not finite cannot be stored"
 
 
 @pytest.mark.parametrize("column", ["nll", "ppl", "loss"])

@@ -104,7 +104,7 @@ def test_json_is_the_board_unrounded(root):
 
 def test_notes_are_in_json_and_below_the_tables_for_people(root):
     ready(root, "limited", trainer__limit=5)
-    note = "1 runs with --limit are left out"
+    note = "1 run with --limit is left out"
     assert json.loads(rendered(root, "json"))["notes"] == [note]
     assert rendered(root, "markdown").endswith(f"\n{note}\n")
     assert rendered(root, "terminal").endswith(f"\n{note}\n")
