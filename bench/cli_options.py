@@ -101,7 +101,7 @@ def task_names(given: Sequence[str] | None, store: Store) -> list[str] | None:
         if name in stored:
             chosen[name] = None
         else:
-            chosen |= dict.fromkeys(map(task_name, expand([name], TASKS, "task", plugins=True, stored=stored)))
+            chosen |= dict.fromkeys(map(task_name, expand([name], TASKS, "task", stored=stored)))
     return list(chosen)
 
 

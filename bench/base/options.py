@@ -10,6 +10,7 @@ import functools
 import inspect
 import math
 import operator
+import re
 import reprlib
 import types
 import typing
@@ -310,7 +311,18 @@ def _field(annotation: Any) -> Any:
         return Annotated[union | None, BeforeValidator(_none)] if types.NoneType in inner else union
     if annotation is float:
         return Annotated[float, AllowInfNan(False), Field(ge=-MAX_FLOAT32, le=MAX_FLOAT32)]
-    return annotation if annotation in (bool, int, str) else Any
+    if annotation is int:
+        return Annotated[int, BeforeValidator(_whole_number)]
+    return annotation if annotation in (bool, str) else Any
+
+
+def _whole_number(value: Any) -> Any:
+    """Return a value that is no text of something else: pydantic reads `0-3` as -3."""
+    from pydantic_core import PydanticKnownError
+
+    if isinstance(value, str) and not re.fullmatch(r"\s*[+-]?[\d_]+(\.0*)?\s*", value):
+        raise PydanticKnownError("int_parsing")
+    return value
 
 
 def _choice(choices: Sequence[Any], value: Any) -> Any:

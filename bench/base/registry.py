@@ -153,17 +153,15 @@ def expand(
     table: Mapping[str, Entry],
     kind: str,
     *,
-    plugins: bool = False,
     groups: Mapping[str, Sequence[str]] | None = None,
     stored: Collection[str] = (),
 ) -> list[str]:
     """Turn names, `all` and globs into names, in table order for groups, without repeats.
 
     Args:
-        wanted: as typed.
+        wanted: as typed; `module:Name` and `file.py:Name` pass through.
         table: the built-in names.
         kind: for messages.
-        plugins: whether `module:Name` and `file.py:Name` pass through.
         groups: names that stand for several; `all` is the whole table unless it is one of them.
         stored: further names, of a store, for messages.
 
@@ -177,19 +175,17 @@ def expand(
     for name in wanted:
         if name in groups:
             chosen |= dict.fromkeys(groups[name])
-        elif plugins and name.endswith("]") and name.partition("[")[0] in known:  # a metric by a named model
+        elif name.endswith("]") and name.partition("[")[0] in known:  # a metric by a named model
             chosen[name] = None
         elif any(c in name for c in "*?[") and ":" not in name:
             matching = fnmatch.filter(known, name)
             if not matching:
                 raise UsageError(f"no {kind} matches '{name}'{did_you_mean(name, known)}")
             chosen |= dict.fromkeys(matching)
-        elif name in known or (plugins and ":" in name):
+        elif name in known or ":" in name:
             chosen[name] = None
-        elif plugins:
-            raise unknown(name, [*known, *groups, *stored], kind)
         else:
-            raise UsageError(f"no {kind} '{name}'{did_you_mean(name, [*known, *groups])}")
+            raise unknown(name, dict.fromkeys([*known, *groups, *stored]), kind)
     return list(chosen)
 
 

@@ -153,7 +153,8 @@ def read(store: Store, side: Mapping[str, Held], task_of: TaskOf) -> tuple[list[
             except BenchError as error:
                 notes[f"sources and references are not shown: {error}"] = None
     if unread:
-        notes[f"predictions of {', '.join(unread)} are missing or damaged; bench run makes them again"] = None
+        why = "are not in a snapshot" if store.files.is_snapshot else "are missing or damaged"
+        notes[f"predictions of {', '.join(unread)} {why}; bench run makes them again"] = None
     shared = set.intersection(*map(set, texts.values())) if texts else set[str]()
     samples = [
         Sample(name, *sources.get(name, ("", "")), {method: by_id[name] for method, by_id in texts.items()})

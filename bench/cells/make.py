@@ -80,7 +80,7 @@ def make(
 def cell_of(arguments: RunArguments) -> Cell:
     """Plan the only run of some arguments."""
     (task,), (name,) = arguments.tasks, arguments.methods
-    for typed, names in ((task, expand([task], TASKS, "task", plugins=True)), (name, method_names([name]))):
+    for typed, names in ((task, expand([task], TASKS, "task")), (name, method_names([name]))):
         if len(names) > 1:
             raise UsageError(
                 f"bench.make makes one objective, and '{typed}' stands for {len(names)} names, such as {names[0]}; "

@@ -140,7 +140,7 @@ class PlanBuilder:
         self.without_data: dict[str, str] = {}
         for name in arguments.loggers:
             find_logger(name)  # an unknown one is refused before anything is run
-        tasks = [find_task(name) for name in expand(arguments.tasks, TASKS, "task", plugins=True)]
+        tasks = [find_task(name) for name in expand(arguments.tasks, TASKS, "task")]
         with_recipe = [task for task in tasks if self.preset in task.value.recipes]
         for task in tasks:
             if with_recipe and task not in with_recipe:

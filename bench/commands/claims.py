@@ -48,7 +48,7 @@ def evaluated(store: Store, papers: Sequence[str] = ()) -> list[Paper]:
     known = names()
     for name in papers:
         if name not in known:
-            raise UsageError(f"no claims of '{name}'{did_you_mean(name, known)}; there are: {', '.join(known)}")
+            raise UsageError(f"no claims of '{name}'{did_you_mean(name, known)}")
     files = [read(name) for name in dict.fromkeys(papers or known)]
     built, _ = tables(store, {run.task for file in files for run in file.runs.values()}, "all")
     return [evaluate(file, built) for file in files]

@@ -178,7 +178,7 @@ def list_data(given: argparse.Namespace) -> int:
         list_places(given)
         return 0
     found = {}
-    for name in expand_names(names, TASKS, "task", plugins=True):
+    for name in expand_names(names, TASKS, "task"):
         kind: type[Task] = find_task(name).value
         values = section_values(parse_sets(given.sets), "task", {kind.name})
         task = kind(**read_options(kind, values, f"task '{kind.name}'", only_known=True))

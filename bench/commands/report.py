@@ -23,7 +23,11 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--method", action="append", metavar="NAMES", help="show rows of these alone: names with commas, or globs"
     )
     parser.add_argument(
-        "--metric", action="append", metavar="NAMES", help="show columns of these alone: names with commas, or globs"
+        "--metric",
+        "--metrics",
+        action="append",
+        metavar="NAMES",
+        help="show columns of these alone: names with commas, or globs",
     )
     parser.add_argument(
         "--format",

@@ -62,10 +62,10 @@ def what_options(group: argparse._ArgumentGroup) -> None:
         "--trials",
         nargs="+",
         metavar="N",
-        help="try so many learning rates of every method and keep the one with the best validation likelihood; "
-        "3,histalign=18,mle=18 gives some methods their own number, trainer.lr=1e-4,1e-3 tries these values for all; "
-        "steps=1/3 behind it makes a trial a third of a training (ties are repeated at full length), rows=5000 scores "
-        "it on so many validation rows, by=rouge-1 picks by this column",
+        help="how many random learning rates to try for each method; the one with the best validation likelihood is "
+        "kept. 3,histalign=18 gives a method its own number; trainer.lr=1e-4,1e-3 tries these values instead. May be "
+        "followed by steps=1/3, the length of a trial (ties are repeated at full length), rows=5000, its number of "
+        "validation rows, and by=rouge-1, the column that decides",
     )
     group.add_argument("--decode", metavar="LIST", help="e.g. greedy,topk=3,nucleus=0.95,beam=4")
     group.add_argument("--config", type=Path, metavar="FILE", help="a YAML file; the command line wins over it")
@@ -197,7 +197,7 @@ def say_failed(outcome: Outcome) -> None:
 
 
 def show(plan: Plan, arguments: RunArguments) -> int:
-    """Print the tables of the runs, or the reason why there is none, and write the page.
+    """Print the tables of the runs, or the reason why there is none, and write the page unless they are limited.
 
     Returns:
         The exit code of a page that cannot be written, else 0: a run without tables may be all right.
@@ -216,6 +216,8 @@ def show(plan: Plan, arguments: RunArguments) -> int:
         sys.stdout.write(render(of_run, "terminal"))
     except BenchError as error:  # such as a damaged file of another run in the store
         print(f"bench: {error}", file=sys.stderr)
+        return 0
+    if plan.is_limited:  # the page, if there is one, is of whole runs
         return 0
     try:
         path = page_of(leaderboards, Store(results), results / NAME, among(known))

@@ -31,7 +31,7 @@ def run(given: argparse.Namespace) -> int:
     from bench.cells.progress import Progress
     from bench.cells.score import score_families
 
-    wanted = [find_metric(name) for name in expand(split_names(given.metrics), METRICS, "metric", plugins=True)]
+    wanted = [find_metric(name) for name in expand(split_names(given.metrics), METRICS, "metric")]
     tasks = tasks_of(given)
     new = known = 0
     failures: list[tuple[str, BenchError]] = []

@@ -58,7 +58,7 @@ class RunArguments:
 
     tasks: tuple[str, ...]
     methods: tuple[str, ...] = ("papers",)
-    seeds: tuple[int, ...] = (0,)
+    seeds: tuple[Annotated[int, Range(0)], ...] = (0,)
     backbone: str | None = None
     preset: Preset = "small"
     sets: tuple[str, ...] = ()

@@ -268,7 +268,7 @@ def config_file(
     *,
     task: Sequence[str] = (),
     method: Sequence[str] = (),
-    seeds: Sequence[int] = (),
+    seeds: Sequence[Annotated[int, Range(0)]] = (),
     decode: Sequence[str] = (),
     metrics: Sequence[str] = (),
     backbone: str = "",

@@ -201,7 +201,7 @@ def method_names(wanted: Sequence[str], controls: bool = True) -> list[str]:
     for group in GROUPS:
         entries = {name: entry for name, entry in METHODS.items() if entry.group == group}
         groups[group] = _group(entries, controls)
-    return expand(wanted, METHODS, "method", plugins=True, groups=groups)
+    return expand(wanted, METHODS, "method", groups=groups)
 
 
 def _group(entries: Mapping[str, MethodEntry], controls: bool) -> list[str]:

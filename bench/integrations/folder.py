@@ -189,7 +189,7 @@ def place_of(model: str) -> str:
     if Path(model).is_dir():
         return str(Path(model).resolve())
     if model.startswith((".", "/", "~")):
-        raise UsageError(f"expected a folder of transformers, '{model}' is none")
+        raise UsageError(f"expected a folder with a model of transformers, and there is no folder '{model}'")
     if not is_pretrained(model):
         raise UsageError(f"expected a folder of transformers or a hub id, got the backbone '{model}' without weights")
     return model

@@ -200,8 +200,10 @@ def files_at(place: Path) -> Files:
     """Return the snapshot that a path is or lies in, else the files on disk.
 
     Raises:
-        StoreError: the snapshot is damaged.
+        StoreError: the snapshot is damaged, or the path is a file.
     """
+    if place.is_file():
+        raise StoreError(f"'{place}' is a file; expected a results folder or a snapshot")
     for path in (place, *place.parents):
         if is_snapshot(path):
             return Snapshot(path)

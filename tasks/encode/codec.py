@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from bench.base.keys import key_of
+from bench.errors import UsageError
 from bench.tasks.encode.token_store import Array, Encoded, Part, TokenStore
 
 __all__ = ["IGNORED", "Codec", "Encoded", "byte_count", "tokenizer_hash"]
@@ -99,22 +100,27 @@ class Codec:
 
     @cached_property
     def bos(self) -> int:
-        """The token that begins a row, cached because the library looks it up anew each time."""
-        token: int = self.tokenizer.bos_token_id
-        return token
+        """The token that begins a row: the end token where the tokenizer has no other, as that of Qwen 2."""
+        token: int | None = self.tokenizer.bos_token_id
+        return self.eos if token is None else token
 
     @cached_property
     def eos(self) -> int:
-        """The token that ends a target."""
-        token: int = self.tokenizer.eos_token_id
+        """The token that ends a target.
+
+        Raises:
+            UsageError: the tokenizer has none.
+        """
+        token: int | None = self.tokenizer.eos_token_id
+        if token is None:
+            raise UsageError(f"the tokenizer {type(self.tokenizer).__name__} has no end token; set its eos_token first")
         return token
 
     @cached_property
     def pad(self) -> int:
         """Padding id; a tokenizer without one pads with the end token, which the mask hides."""
-        if self.tokenizer.pad_token_id is None:
-            return int(self.tokenizer.eos_token_id)
-        return int(self.tokenizer.pad_token_id)
+        token: int | None = self.tokenizer.pad_token_id
+        return self.eos if token is None else token
 
     def train_batch(self, rows: Sequence[Encoded]) -> dict[str, Tensor]:
         """Collate rows with their targets: `input_ids`, `attention_mask`, `labels`, padded at the right."""

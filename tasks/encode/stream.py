@@ -35,7 +35,7 @@ def blocks(documents: TokenStore, split: str, codec: Codec) -> TokenStore:
     starts = np.arange(0, len(documents.tokens), codec.max_target)  # [rows]
     stops = np.append(starts[1:], len(documents.tokens))[: len(starts)]
     names = [f"{split}/block/{number}" for number in range(len(starts))]
-    return _cut(documents, codec.tokenizer.bos_token_id, names, starts, starts, stops)
+    return _cut(documents, codec.bos, names, starts, starts, stops)
 
 
 def windows(documents: TokenStore, split: str, codec: Codec, stream: Stream) -> TokenStore:
@@ -48,7 +48,7 @@ def windows(documents: TokenStore, split: str, codec: Codec, stream: Stream) -> 
     starts = (np.arange(stream.columns)[:, None] * length + within).ravel()  # [rows]
     stops = starts + np.minimum(width, length - np.tile(within, stream.columns))
     names = [f"{split}/window/{column}/{n}" for column in range(stream.columns) for n in range(len(within))]
-    return _cut(documents, codec.tokenizer.bos_token_id, names, starts, starts + stream.prefix, stops)
+    return _cut(documents, codec.bos, names, starts, starts + stream.prefix, stops)
 
 
 def _cut(

@@ -266,7 +266,7 @@ def test_a_dry_run_shows_what_is_skipped_and_why(bench, own):
 
 def test_no_key_of_the_environment_is_stored(tiny_store):
     files = [path for path in tiny_store.rglob("*") if path.is_file()]
-    assert len(files) == 15
+    assert len(files) == 14
     for path in files:
         content = path.read_bytes()
         content = gzip.decompress(content) if path.suffix == ".gz" else content

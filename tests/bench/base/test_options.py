@@ -114,6 +114,7 @@ def test_values_become_what_the_annotation_says(value, annotation, right):
     ("value", "annotation", "expected"),
     [
         ("1e-4", int, "a whole number, not '1e-4'"),
+        ("0-3", int, "a whole number, not '0-3'"),
         (1.5, int, "a whole number, not '1.5'"),
         ("", int, "a whole number, not ''"),
         ("true", int, "a whole number, not 'true'"),

@@ -24,6 +24,7 @@ from bench.errors import UsageError
         ({"keep_checkpoints": "nine"}, "keep_checkpoints must be one of all, none, not 'nine'; did you mean 'none'?"),
         ({"micro_batch": 0}, "micro_batch must be at least 1, not 0"),
         ({"seeds": "0,x"}, "seeds must be a whole number, not 'x'"),
+        ({"seeds": "-1"}, "seeds must be at least 0, not -1"),
         ({"seeds": [0.5]}, "seeds must be a whole number, not '0.5'"),
         ({"limit": 0}, "limit must be at least 1, not 0"),
         ({"limit": 2.5}, "limit must be a whole number, not '2.5'"),

@@ -1,5 +1,6 @@
 """Codec: rows to ids and batches, for both architectures, with word and byte-pair tokenizers."""
 
+from copy import deepcopy
 from dataclasses import replace
 
 import pytest
@@ -7,6 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bench.errors import UsageError
 from bench.tasks.encode.codec import IGNORED, Codec
 from bench.tasks.encode.tokenizers import train_bpe, word_tokenizer
 
@@ -71,6 +73,15 @@ def test_a_decoder_only_row_begins_with_bos_and_ends_its_target(tokenizer):
     assert row.target == (*target, EOS)
     assert encoded(found, "the cat", "sat on", ends=False).target == tuple(target)
     assert encoded(found, "", "sat on").source == (BOS,)
+
+
+def test_a_row_begins_with_the_end_token_where_the_tokenizer_has_no_other():
+    tokenizer = deepcopy(WORDS)
+    tokenizer.bos_token = None
+    assert encoded(codec(tokenizer), "", "a dog").source == (EOS,)
+    tokenizer.eos_token = None
+    with pytest.raises(UsageError, match="has no end token; set its eos_token"):
+        encoded(codec(tokenizer), "", "a dog")
 
 
 @BOTH
