@@ -6,10 +6,8 @@ texts, which has one for each row of the test split.
 
 from __future__ import annotations
 
-import json
 import re
 import time
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,13 +18,13 @@ from bench.base.keys import key_of, sha256
 from bench.base.registry import Resolved
 from bench.cells.cell import without
 from bench.cells.required import Evaluation, evaluation_content
-from bench.errors import DataError, MissingError, UsageError
+from bench.errors import DataError, UsageError
 from bench.store.files import StoredRows
 from bench.store.provenance import provenance
 from bench.store.reading import IMPORTED
 from bench.store.store import CellFolder, Store
 from bench.tasks.core.task import Task
-from bench.tasks.files.lines import BadRow, decoded, lines, unpacked
+from bench.tasks.files.lines import lines, read_json
 from bench.tasks.files.records import read_records
 
 VERSION = 1
@@ -218,14 +216,7 @@ def _outputs(path: Path) -> Iterator[tuple[str, str, str]]:
 
 def _object(path: Path) -> list[tuple[str, Any]]:
     """Return the names and values of a JSON object, in order, repeated names included."""
-    try:
-        with unpacked(path) as stream:
-            content = decoded(stream.read(), first=True)
-        loaded = json.loads(content, object_pairs_hook=lambda pairs: pairs)
-        if not content.lstrip().startswith("{"):
-            raise BadRow("it is no object")
-        return list(loaded)
-    except FileNotFoundError as problem:
-        raise MissingError(f"{path}: cannot be read ({problem.strerror})") from None
-    except (OSError, EOFError, zlib.error, ValueError, RecursionError) as problem:
-        raise DataError(f"{path}: expected JSON with texts by the ids of rows, found: {problem!s:.150}") from None
+    pairs = read_json(path, tuple)
+    if not isinstance(pairs, tuple):
+        raise DataError(f"{path}: expected JSON with texts by the ids of rows, found a {type(pairs).__name__}")
+    return list(pairs)

@@ -36,6 +36,15 @@ def number_of(n: int, text: str) -> str:
     return f"{n:,} {text}"
 
 
+def shortened(text: str, most: int) -> str:
+    """Return a text of so many characters at most; dots stand for the end that is cut.
+
+    >>> shortened("a long text", 6)
+    'a lon…'
+    """
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 def one_line(text: str) -> str:
     r"""Return a text without control characters, tabs and line ends.
 

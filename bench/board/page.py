@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from bench.base.printable import shortened
 from bench.board.samples import Held, TaskOf, holding, read
 from bench.cells.score import Tasks
 from bench.leaderboards.claim.evaluation import Paper
@@ -81,15 +82,11 @@ def samples_of(store: Store, table: Table, held: Mapping[str, Sequence[Held]], t
         {
             "id": sample.id,
             "prompt": sample.prompt if len(sample.prompt) <= LONGEST else f"…{sample.prompt[1 - LONGEST :]}",
-            "reference": _start(sample.reference),
-            "texts": {row: _start(text) for row, text in sample.texts.items()},
+            "reference": shortened(sample.reference, LONGEST),
+            "texts": {row: shortened(text, LONGEST) for row, text in sample.texts.items()},
         }
         for sample in (samples[place * len(samples) // n] for place in range(n))
     ]
-
-
-def _start(text: str) -> str:
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
 def among(tasks: Sequence[Task]) -> TaskOf:

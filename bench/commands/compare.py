@@ -9,7 +9,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from bench.base.printable import one_line
+from bench.base.printable import one_line, shortened
 from bench.cli_options import add_options, say_damaged, trained_run
 from bench.leaderboards.audit import EXPECTED, FLAG, OBJECTIVE, Difference, audit, facts_of, only_the_objective
 from bench.store.store import CellFolder, Store
@@ -56,4 +56,4 @@ def shown(value: Any) -> str:
     ('0.5', 'aa…')
     """
     text = json.dumps(value, ensure_ascii=False) if isinstance(value, (dict, list)) else str(value)
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    return shortened(text, LONGEST)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench.base.network import is_commit
 from bench.base.options import default_text, words_of
-from bench.base.printable import one_line
+from bench.base.printable import one_line, shortened
 from bench.base.registry import Entry, split_names
 from bench.base.registry import expand as expand_names
 from bench.cli_options import add_options
@@ -297,10 +297,5 @@ def data_lines(name: str, data: Mapping[str, Any]) -> Iterator[str]:
     row = data["row"]
     if row:
         yield f"  the first {row['split']} row, {row['id']}:"
-        yield from (f"        {part} {shortened(row[part])}" for part in ("source", "target") if row[part])
-
-
-def shortened(text: str) -> str:
-    """Return a text in one line, cut after `SHOWN` characters."""
-    text = " ".join(text.split())
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
+        texts = {part: " ".join(row[part].split()) for part in ("source", "target") if row[part]}
+        yield from (f"        {part} {shortened(text, SHOWN)}" for part, text in texts.items())

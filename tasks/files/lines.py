@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
@@ -106,8 +106,8 @@ def numbered(path: Path) -> Iterator[tuple[int, bytes]]:
         raise MissingError(f"{path}, line {number + 1}: cannot be read ({problem.strerror or problem})") from None
 
 
-def read_json(path: Path) -> Any:
-    """Return the content of a JSON file, packed with gzip or not.
+def read_json(path: Path, object_pairs_hook: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
+    """Return the content of a JSON file, packed with gzip or not; `json.loads` explains the hook.
 
     Raises:
         MissingError: the file cannot be opened.
@@ -118,7 +118,7 @@ def read_json(path: Path) -> Any:
             content = stream.read(LONGEST_LINE + 1)
         if len(content) > LONGEST_LINE:
             raise ValueError(f"more than {LONGEST_LINE:,} bytes")
-        return json.loads(content.decode("utf-8-sig"))
+        return json.loads(content.decode("utf-8-sig"), object_pairs_hook=object_pairs_hook)
     except (EOFError, zlib.error, gzip.BadGzipFile, ValueError, RecursionError) as problem:
         raise DataError(f"{path}: expected JSON in UTF-8, found: {problem!s:.150}; get it again") from None
     except OSError as problem:
