@@ -16,8 +16,6 @@ import difflib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from bench.base.printable import number_of
-
 
 class BenchError(Exception):
     """Something went wrong that a user can understand; the message says what to do."""
@@ -47,7 +45,7 @@ class RunError(BenchError):
         message = "; ".join(lines[:3])
         if len(lines) > 3:
             message += f"; and {len(lines) - 3} more"
-        super().__init__(f"{number_of(len(lines), 'runs have failed')} and all others are stored: {message}")
+        super().__init__(f"{len(lines)} of the runs failed, and all others are stored: {message}")
         self.failed = dict(failed)
 
 

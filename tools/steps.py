@@ -1,9 +1,10 @@
 """Time of whole training steps of every method, and of texts, as ratios to maximum likelihood.
 
-    python -m tools.steps [--method mle,trime] [--layers 12] [--samples 5000] [--json]
+    python -m tools.steps [--method mle,trime] [--layers 12] [--attached] [--samples 5000] [--json]
 
 A step is a GPT-2 body with the method's loss, its backward pass and AdamW; each method takes turns with maximum
-likelihood. Where there is a GPU, the same step by plain torch and by torch.compile stands beside them.
+likelihood and, with `--attached`, with the step of a model of `transformers` that `bench.attach` has given the method.
+Where there is a GPU, the same step by plain torch and by torch.compile stands beside them.
 """
 
 from __future__ import annotations
@@ -27,10 +28,12 @@ from bench.cells.build import continue_with
 from bench.config.decoding import parse
 from bench.config.resolve import find_method, reference_of
 from bench.generation.generation import generate
+from bench.integrations.attach import attach
 from bench.leaderboards.render.text_table import aligned
 from bench.models.backbones.causal import Causal
 from bench.models.core.objective import Objective
 from bench.models.core.run_context import Optimiser, RunContext
+from bench.models.core.trainable import OPTIMIZER
 from tools.heads import Run, Size, arguments, interleaved, names_and_size, synchronise, zipf_counts, zipf_ids
 
 PEERS = ("plain torch", "torch.compile")
@@ -50,9 +53,8 @@ class Setting:
 
 def step_of(name: str, size: Size, setting: Setting) -> Run:
     """Return one training step of a method, or of plain torch (`PEERS`)."""
-    ids = zipf_ids((size.batch, size.positions + 1), size.vocabulary, torch.Generator().manual_seed(0))
-    batch: dict[str, Any] = {"input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": ids.clone()}
-    batch["labels"][:, 0] = -100
+    batch: dict[str, Any] = batch_of(size)
+    ids = batch["input_ids"]
     batch |= {"step_tokens": size.batch * size.positions, "step_rows": size.batch, "step": 0}
     if name in PEERS:
         loss_of, optimiser = _peer(name, size, setting)
@@ -63,6 +65,27 @@ def step_of(name: str, size: Size, setting: Setting) -> Run:
     optimiser = objective.configure_optimizers()["optimizer"]
     end = lambda: objective.end_of_step(lambda tensor: tensor)  # noqa: E731
     return _step(lambda: objective.training_step(batch, 0), optimiser, end, setting)
+
+
+def batch_of(size: Size) -> dict[str, Tensor]:
+    """Return ids, mask and labels, each [B, T+1]."""
+    ids = zipf_ids((size.batch, size.positions + 1), size.vocabulary, torch.Generator().manual_seed(0))
+    labels = ids.clone()
+    labels[:, 0] = -100
+    return {"input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": labels}
+
+
+def attached_step(name: str, size: Size, setting: Setting) -> Run:
+    """Return one training step of a model of `transformers` with a method attached to it, by the optimiser of ours."""
+    method, given = find_method(name), dict[str, Any]()
+    if reference_of(method) is not None:
+        given["reference"] = body(size, setting.layers, seed=1).model
+    if method.kind.uses_token_counts:
+        given |= {"token_counts": zipf_counts(size.vocabulary), "batches": ()}
+    model = attach(body(size, setting.layers).model.to(setting.device).train(), name, **given)
+    batch = {part: ids.to(setting.device) for part, ids in batch_of(size).items()}
+    optimiser = OPTIMIZER(model.parameters(), lr=1e-4)
+    return _step(lambda: model(**batch).loss, optimiser, lambda: None, setting)
 
 
 def _step(loss_of: Callable[[], Tensor], optimiser: Any, end: Callable[[], None], setting: Setting) -> Run:
@@ -124,16 +147,25 @@ def step_flops(size: Size, layers: int) -> float:
     return size.batch * size.positions * (6 * weights + 12 * layers * size.width * size.positions)
 
 
-def measure_step(names: list[str], size: Size, setting: Setting, repeats: int) -> list[dict[str, Any]]:
-    """Return a record for each step; `flops_per_second` counts those of maximum likelihood for every method."""
+def measure_step(
+    names: list[str], size: Size, setting: Setting, repeats: int, attached: bool = False
+) -> list[dict[str, Any]]:
+    """Return a record for each step; `flops_per_second` counts those of maximum likelihood for every method.
+
+    `attached` is the time of the step of a model with the method attached, as a ratio to ours, if it was asked for.
+    """
     base, flops = step_of("mle", size, setting), step_flops(size, setting.layers)
     on_gpu = setting.device.type == "cuda"
     records = []
     for name in [*names, *(PEERS if on_gpu else ())]:
         run = base if name == "mle" else step_of(name, size, setting)
-        seconds = interleaved({"mle": base, name: run}, repeats)
+        runs = {"mle": base, name: run}
+        if attached and name not in PEERS:
+            runs["attached"] = attached_step(name, size, setting)
+        seconds = interleaved(runs, repeats)
         speed = {"tokens_per_second": size.batch * size.positions / seconds[name]}
         speed |= {"flops_per_second": flops / seconds[name], "waits": waits_of(run) if on_gpu else None}
+        speed |= {"attached": seconds["attached"] / seconds[name]} if "attached" in seconds else {}
         records.append({"what": name, "seconds": seconds[name], "of_mle": seconds[name] / seconds["mle"], **speed})
     return records
 
@@ -187,6 +219,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tools.steps", description=__doc__.splitlines()[0])
     arguments(parser)
     parser.add_argument("--layers", type=int, default=2, metavar="N", help="of the body; default 2")
+    parser.add_argument("--attached", action="store_true", help="measure `bench.attach` too, as a ratio to our step")
     parser.add_argument("--samples", type=int, default=0, metavar="N", help="texts to write too; default 0")
     parser.add_argument("--tokens", type=int, default=256, metavar="N", help="of each text; default 256")
     parser.add_argument("--decode", default="nucleus=0.95", metavar="NAME", help="of texts; default nucleus=0.95")
@@ -197,7 +230,7 @@ def main() -> None:
     names, size, device = names_and_size(given)
     setting = Setting(given.layers, device, given.precision)
     content = {"size": vars(size), "layers": given.layers, "device": device.type, "precision": given.precision}
-    content |= {"step": measure_step(names, size, setting, given.repeats), "samples": []}
+    content |= {"step": measure_step(names, size, setting, given.repeats, given.attached), "samples": []}
     if given.samples:
         content["samples"] = measure_texts(names, size, setting, given.samples, given.tokens, given.decode)
     if given.json:
@@ -205,9 +238,17 @@ def main() -> None:
         return
     print(f"{size}, {setting}")
     for part in ("step", "samples"):
-        rows = [[row["what"], f"{row['seconds']:.4g}", f"{row['of_mle']:.2f}"] for row in content[part]]
+        rows = [
+            [
+                row["what"],
+                f"{row['seconds']:.4g}",
+                f"{row['of_mle']:.2f}",
+                f"{row['attached']:.2f}" if "attached" in row else "",
+            ]
+            for row in content[part]
+        ]
         if rows:
-            print("\n".join(aligned((part, "s", "x mle"), rows)))
+            print("\n".join(aligned((part, "s", "x mle", "attached, x s"), rows)))
 
 
 if __name__ == "__main__":

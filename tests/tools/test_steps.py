@@ -24,6 +24,8 @@ def test_a_step_of_every_method(name: str) -> None:
     run = step_of(name, SMALL, CPU)
     first, second = float(run()[0]), float(run()[0])
     assert first != second, "the weights have moved"
+    if name in ("mle", "histalign"):
+        assert float(steps.attached_step(name, SMALL, CPU)()[0]) == pytest.approx(first, rel=1e-6)
 
 
 def test_plain_torch_takes_the_step_of_maximum_likelihood() -> None:
@@ -53,7 +55,8 @@ def test_operations_are_those_that_torch_counts(monkeypatch: pytest.MonkeyPatch)
 def test_the_program(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = "--batch 1 --positions 8 --width 8 --vocabulary 50 --repeats 1 --layers 1 --device cpu"
     monkeypatch.setattr("sys.argv", ["steps", "--method", "trime", *sizes.split(), "--samples", "2", "--tokens", "3",
-                                     "--json"])  # fmt: skip
+                                     "--attached", "--json"])  # fmt: skip
     steps.main()
     content = json.loads(capsys.readouterr().out)
     assert [[row["what"] for row in content[part]] for part in ("step", "samples")] == [["mle", "trime"]] * 2
+    assert all(row["attached"] > 0 for row in content["step"])

@@ -75,7 +75,9 @@ def test_failures_are_raised_or_kept(board: bench.Board, results: Path, own: Own
     own.write("failing", FAILING)
     options = {"set": {**SETS, "optim.lr": 1e-3}, "limit": 8, "results": results}
     method = "failing:Failing"
-    with pytest.raises(RunError, match=r"1 run has failed and all others are stored: .*fails on purpose") as caught:
+    with pytest.raises(
+        RunError, match=r"1 of the runs failed, and all others are stored: .*fails on purpose"
+    ) as caught:
         bench.run("logicnlg", ["mle", method], **options)  # type: ignore[arg-type]
     assert len(caught.value.failed) == 1
     kept = bench.run("logicnlg", ["mle", method], on_error="keep", **options)  # type: ignore[arg-type]
