@@ -43,8 +43,8 @@ def charts(tables: Sequence[Mapping[str, Any]], sizes: Sequence[Mapping[str, Any
     effects = list(filter(None, map(effect_by_size, [*tables, *sizes])))
     tradeoffs = list(filter(None, map(quality_by_diversity, tables)))
     effect = (
-        f"The difference of each method from {BASELINE} of the same size, paired by seed, with its 95 % interval. A "
-        "line connects the sizes of a method."
+        f"The difference of each method from {BASELINE} with the same backbone, paired by seed, with its 95 % "
+        "interval. Some methods add parameters to it. A line connects the sizes of a method."
     )
     if sizes:
         effect += (
