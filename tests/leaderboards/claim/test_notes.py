@@ -11,6 +11,7 @@ from bench.leaderboards.claim.claim_files import read
 from bench.leaderboards.leaderboards import with_statistics
 from bench.leaderboards.published.papers import paper_table
 from bench.leaderboards.statistics.constants import ALPHA
+from bench.leaderboards.statistics.intervals import seed_mean
 from bench.leaderboards.table import tables
 from bench.store.store import Store
 from tools.regenerate import ROOT, RUNS
@@ -23,6 +24,8 @@ TIED = {"parameters": 974336}
 TEXTS = "fine_tuning_generation"
 PAGES = ("findings", "fine_tuning", TEXTS)
 FINE_TUNED = {"backbone": "smollm2-135m-instruct-q4", "metric": "rank/float32"}
+BY_SIZE = [("histalign.mean", "mle", "kld"), ("trime", "mle", "kld"), ("tailr.power", "mle.continued", "kld"),
+           ("f2softmax", "mle.decoupled", "ms-jaccard-1")]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -157,15 +160,24 @@ def test_what_a_text_states_is_of_its_rows(
     assert stated.format(*means) in text_of(name)
 
 
-def test_label_smoothing_is_better_by_as_much_as_the_page_states(scores: pd.DataFrame) -> None:
-    differences = []
-    for metric in ("rouge-1", "rouge-l"):
-        means = [
-            of(scores, GIGAWORD, method, **{**FINE_TUNED, "metric": metric}).value.mean()
-            for method in ("label_smoothing", "mle")
-        ]
-        differences.append(means[0] - means[1])
-    assert "ROUGE-1 and ROUGE-L, by {:.1f} and {:.1f}".format(*differences) in text_of(TEXTS)
+def test_differences_are_those_that_the_pages_state(scores: pd.DataFrame) -> None:
+    means = [of(scores, GIGAWORD, method, **{**FINE_TUNED, "metric": metric}).value.mean()
+             for metric in ("rouge-1", "rouge-l") for method in ("label_smoothing", "mle")]  # fmt: skip
+    assert f"ROUGE-1 and ROUGE-L, by {means[0] - means[1]:.1f} and {means[2] - means[3]:.1f}" in text_of(TEXTS)
+    ladder = scores_of(RUNS / "ladder").set_index("seed")
+    for *sides, metric in BY_SIZE:
+        for steps in of(ladder, BIBLE, sides[0]).steps.unique():
+            ours, theirs = (of(ladder, BIBLE, side, steps=steps, metric=metric).value for side in sides)
+            found = seed_mean((ours - theirs).tolist())
+            assert f"{abs(found.mean):.2f} ± {found.half:.2f}" in text_of("findings")
+
+
+@pytest.mark.parametrize("name", ["histalign", "fine_tuning"])
+def test_likelihoods_of_searches_are_those_of_their_records(name: str) -> None:
+    runs = pd.read_parquet(RUNS / "mid" / "runs.parquet", filters=[("task", "=", TEMPLATE)]).explode("searches")
+    for method, search in runs[["method", "searches"]].dropna().values:
+        *_, second, third = (tried["nll"] for tried in json.loads(search["record"])["content"]["tried"])
+        assert f"from {second:.2f} to {third:.2f} for `{method}`" in text_of(name)
 
 
 def test_what_differs_significantly_on_gigaword_is_what_the_page_states() -> None:
@@ -189,16 +201,14 @@ def test_what_differs_significantly_on_logicnlg_is_what_the_page_states() -> Non
     (table,) = with_statistics([table], rounds=999).tables
     values = {row.method: row.values for row in table.rows}
     names = ("bleu-1", "bleu-2", "bleu-3", "ppl/word", "forgetting/kl")
-    found = {
-        method: [values[method][name].differs for name in names] for method in ("tailr.dft", "label_smoothing", "gem")
-    }
-    assert found == {
+    expected = {
         "tailr.dft": [True, True, False, True, True],
         "label_smoothing": [False, False, False, True, True],
         "gem": [False, False, False, True, False],
     }
+    assert {method: [values[method][name].differs for name in names] for method in expected} == expected
     assert all(values["tailr.dft"][name].difference < 0 for name in names[:3])
-    assert all(values[method][name].difference > 0 for method in found for name in names[3:])
+    assert all(values[method][name].difference > 0 for method in expected for name in names[3:])
 
 
 def test_the_prompts_of_one_template_are_those_that_trime_misses(scores: pd.DataFrame) -> None:
@@ -206,15 +216,12 @@ def test_the_prompts_of_one_template_are_those_that_trime_misses(scores: pd.Data
     missing, prompts = 479, 1951
     assert f"with {missing} of the {prompts:,} different prompts" in text_of("fine_tuning")
     found = of(scores, TEMPLATE, "trime", **{**FINE_TUNED, "metric": "acc@2/cache"})
-    assert len(found) == 3
     assert found.value.tolist() == pytest.approx([100 * (prompts - missing) / prompts] * 3)
 
 
 def test_parameters_of_adadecs_claims_are_those_of_its_rows(scores: pd.DataFrame) -> None:
-    ours, theirs, attexp = (
-        of(scores, GIGAWORD, method, **LONG).parameters.iloc[0] for method in ("adadec", "seq2seq", "attexp")
-    )
-    text = text_of("adadec")
+    text, names = text_of("adadec"), ("adadec", "seq2seq", "attexp")
+    ours, theirs, attexp = (of(scores, GIGAWORD, name, **LONG).parameters.iloc[0] for name in names)
     assert f"AdaDec has {ours:,.0f} parameters" in text
     assert f"{100 * ours / theirs - 100:.0f} % more than Seq2Seq ({theirs:,.0f})" in text
     assert f"{100 * ours / attexp - 100:.0f} % more than AttExp ({attexp:,.0f})" in text
@@ -232,11 +239,8 @@ def test_parameters_of_adadecs_claims_are_those_of_its_rows(scores: pd.DataFrame
 )  # fmt: skip
 def test_what_a_text_states_of_a_paper_is_printed(name: str, stated: str, cells: list[tuple[str, ...]]) -> None:
     printed = []
-    for address, row, column, place in cells:
-        found = [cell for cells in paper_table(address).rows for cell in cells]
-        found = [
-            cell for cell in found if (cell.row, cell.column) == (row, column) and place in (cell.part, cell.backbone)
-        ]
-        printed.append(found[0].printed)
+    for address, *heads, place in cells:
+        found = [cell for cells in paper_table(address).rows for cell in cells if place in (cell.part, cell.backbone)]
+        printed.append(next(cell.printed for cell in found if [cell.row, cell.column] == heads))
     beyond = " ".join(one.beyond for one in read(name).claims) if name not in PAGES else ""
     assert stated.format(*printed) in text_of(name) + beyond
