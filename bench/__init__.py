@@ -1,4 +1,4 @@
-"""Compare training objectives for text generation: every objective, every task, one metric layer.
+"""Compare training objectives for text generation: the same metrics on every task.
 
 `bench.run` trains, evaluates and scores; `bench.load` reads stored results; `bench.make` returns an objective and a
 task for your own Lightning trainer; `bench.attach` puts an objective into a model of `transformers`, and `bench.losses`

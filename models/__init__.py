@@ -153,7 +153,7 @@ METHODS: dict[str, MethodEntry] = {
         variants={
             "released": {
                 "method.classes": "released",
-                "summary": "classes cut as F2-Softmax's released code cuts them",
+                "summary": "classes cut as another group's published code cuts them",
             },
             "posterior": {
                 "evaluation_variant.distribution": "posterior",

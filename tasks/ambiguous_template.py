@@ -18,8 +18,8 @@ in that half is training data, with one validation data, with none test data. Tw
 * `clean`: only `family` and `three_locations`, and every prompt is kept once: in train, else in test, else in valid.
   182,000 of 253,344 rows remain with seed 42, and no prompt of valid or test is in train.
 
-The authors shuffled without a seed, so their own split is lost. Whatever the seed, `paper` has 493,248 rows in all (the
-paper rounds to 122k + 250k + 122k); how they fall into train, valid and test of a list depends on the shuffle.
+The authors' split cannot be reproduced, since it was shuffled without a seed. Whatever the seed, `paper` has 493,248
+rows in all (the paper rounds to 122k + 250k + 122k); the shuffle decides how a list falls into train, valid and test.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ class AmbiguousTemplate(Task):
     """Two-word prompts.
 
     Args:
-        split: `paper` splits five lists independently, as published, with its leak; `clean` splits the three location
-            lists as one, and drops repeated rows.
+        split: `paper` splits five lists independently, as published; a pair can then be in both training and test data.
+            `clean` splits the three location lists as one, and drops repeated rows.
         split_seed: shuffles word pairs before they are halved; the authors' own order is not known.
     """
 

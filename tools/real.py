@@ -1,9 +1,10 @@
 """`python -m tools.real`: HistAlign's Table 1 with a pretrained model, on two cores in 40 minutes; `make real`.
 
-SmolLM2-135M is fine-tuned on Ambiguous Template by maximum likelihood, TRIME and HistAlign, the latter two as their
-authors released them, with one seed at the preset `mid`; the untouched model is evaluated beside them. Rows are those
-of BENCH_DATA. Where it has none, the word pairs are those that the package gensim carries for its tests, the same file
-as the papers', in this project's sentences: such rows are marked `proxy`. The same command goes on where it was ended.
+SmolLM2-135M is fine-tuned on Ambiguous Template by maximum likelihood, TRIME and HistAlign, the latter two as in
+HistAlign's released code, with one seed at the preset `mid`; the model before fine-tuning is evaluated, too. Rows are
+those of BENCH_DATA. Where it has none, the word pairs are those that the package gensim carries for its tests, the same
+file as the papers', in this project's sentences: such rows are marked `proxy`. The same command goes on where it was
+ended.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ Distribution = Literal["model", "posterior", "decoupled", "f2_released"]
 DISTRIBUTIONS: tuple[Distribution, ...] = get_args(Distribution)
 CLASS_CUTS = {
     "decoupled": "F2-Softmax's equation 7 cuts tokens within the class that is drawn",
-    "f2_released": "the released code of F2-Softmax cuts tokens of the classes that it draws",
+    "f2_released": "another group's code of F2-Softmax cuts tokens of the classes that it draws",
 }
 """Distributions that draw a class of tokens first, and why some options do not go with them."""
 NOT_OPTIONS = ("distribution", "plugin")
@@ -102,7 +102,7 @@ class Decoding:
         distribution: `model` is the method's default; `posterior` its full next-token distribution; `decoupled` draws
             a frequency class first and then a token of it, cut within the class (F2-Softmax eq. 7); greedy and beam
             search take the most probable class, and a beam is scored by its tokens' probabilities within their classes;
-            `f2_released` is the decoding of F2-Softmax's released code (`bench.decodings.core.released_classes`).
+            `f2_released` is the decoding of another group's code of F2-Softmax (`core/released_classes.py`).
         plugin: where the class of a plug-in is from; None for a decoding of ours.
 
     Raises:
@@ -130,7 +130,7 @@ class Decoding:
         """Refuse what has no meaning where a class of tokens is drawn first."""
         if self.distribution == "f2_released" and "k" not in (self.class_cut() or {}):
             raise UsageError(
-                f"f2_released is not for {self.name}: the released code of F2-Softmax samples among k tokens; type "
+                f"f2_released is not for {self.name}: that code of F2-Softmax samples among k tokens; type "
                 "f2_released:topk=3, and f2_released:topk=1 for what it calls greedy"
             )
         if self.class_cut() is None:

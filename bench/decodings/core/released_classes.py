@@ -1,7 +1,7 @@
-"""The decoding of F2-Softmax's released code: it cuts the classes, and fills a small class up with tokens of others.
+"""Decoding of another group's code of F2-Softmax: it cuts classes, and fills a small class up with tokens of others.
 
 Source: `hard_cluster_logit` of `Factorized_SoftmaxV2` (model/softmax.py) and `LM_sample` (util/sampling.py) in the
-first commit, 211c53a, of FadedCosine/POS-Guided-Neural-Text-Generation, which has the tree of F2-Softmax's authors; the
+first commit, 211c53a, of FadedCosine/POS-Guided-Neural-Text-Generation, which has a README of F2-Softmax; the
 commands of its README sample with `--sampling-mode 2 --top-k 1` and `--top-k 3`. For each token to write:
 
 1. The most probable classes are kept as long as their mass does not exceed 0.9. The class with which it would exceed
