@@ -76,7 +76,7 @@ class Table:
     @property
     def watermark(self) -> str:
         """What keeps the numbers from being comparable with published ones, or nothing."""
-        names = {"own": self.data_title or "own"}
+        names = {"own": self.data_title or "own corpus", "proxy": "a proxy of the published"}
         reasons = [
             f"{split} data: {names.get(status, status)}"
             for split, status in self.status.items()

@@ -357,8 +357,8 @@ def test_a_failed_cell_is_counted_with_its_task(tmp_path):
     ("train", "test", "whole", "watermark"),
     [
         ("official", "official", True, ""),
-        ("proxy", "official", True, "train data: proxy"),
-        ("own", "official", True, "train data: own"),
+        ("proxy", "official", True, "train data: a proxy of the published"),
+        ("own", "official", True, "train data: own corpus"),
         ("sample", "sample", True, "train data: sample; test data: sample"),
         ("official", "official", False, "only 3 rows of the test split"),
         ("subset", "official", False, "train data: subset; only 3 rows of the test split"),

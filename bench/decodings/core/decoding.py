@@ -130,7 +130,7 @@ class Decoding:
         """Refuse what has no meaning where a class of tokens is drawn first."""
         if self.distribution == "f2_released" and "k" not in (self.class_cut() or {}):
             raise UsageError(
-                f"f2_released is not for {self.name}: that code of F2-Softmax samples among k tokens; type "
+                f"f2_released is not for {self.name}: the code that it follows samples among k tokens; type "
                 "f2_released:topk=3, and f2_released:topk=1 for what it calls greedy"
             )
         if self.class_cut() is None:

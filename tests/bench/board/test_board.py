@@ -106,7 +106,7 @@ def test_two_stores_are_one_board_and_seeds_meet(tmp_path: Path) -> None:
 
 
 def test_what_is_shown_says_what_it_is_worth(board: Board) -> None:
-    assert "not comparable with published numbers: train data: proxy" in repr(board)
+    assert "not comparable with published numbers: train data: a proxy of the published" in repr(board)
     html = board._repr_html_()
     assert html.count("Not comparable with published numbers") == len(board.content["tables"])
 
