@@ -36,7 +36,7 @@ from bench.models import METHODS
 from bench.models.backbones.backbone import Backbone, Batch, Step, decoder_inputs
 from bench.models.backbones.causal import Causal, positions
 from bench.models.backbones.encoder_decoder import EncoderDecoder
-from bench.models.backbones.library_inputs import library_keyword
+from bench.models.backbones.library_inputs import OLD, library_keyword
 from bench.models.core.head import sum_dtype
 from bench.models.core.objective import Objective
 from bench.models.core.run_context import RunContext
@@ -484,7 +484,9 @@ def predicted(objective: Objective, batch: Batch) -> Tensor:
 def without_labels(model: Any, attached: Attached, arguments: Mapping[str, Any]) -> Any:
     """Return the method's log-probabilities: of all positions or, in generation, of the last one."""
     objective = attached.objective
-    cache = arguments.get(library_keyword())
+    cache = arguments.get(library_keyword(), arguments.get(OLD))
+    if cache is None and arguments.get("use_cache") and not model.config.is_encoder_decoder:
+        cache = new_cache(model.config)  # of a loop over tokens, which gives it back with the next one
     if cache is None:
         return output_of(model, logits=predicted(objective, batch_of(arguments, model, objective.name)))
     memory = getattr(cache, "self_attention_cache", cache)

@@ -120,6 +120,18 @@ def test_sampling_draws_from_the_methods_own_distribution(method: str) -> None:
     assert (found > 0).sum() > 15 or method == "entmax"
 
 
+@pytest.mark.parametrize("method", [*CACHES, "f2softmax", "entmax"])
+def test_a_loop_over_tokens_goes_on_from_the_cache_that_it_got(method: str) -> None:
+    model, past = attached(llama(), method).eval(), None
+    ids = new = batch()["input_ids"]
+    for _ in range(4):
+        with torch.no_grad():
+            output, whole = model(input_ids=new, past_key_values=past, use_cache=True), model(input_ids=ids)
+        torch.testing.assert_close(output.logits[:, -1], whole.logits[:, -1])
+        new, past = output.logits[:, -1:].argmax(-1), output.past_key_values
+        ids = torch.cat([ids, new], 1)
+
+
 def test_texts_are_the_same_in_training_mode_and_need_the_cache() -> None:
     model = attach(llama(), "histalign")
     given = {"input_ids": batch()["input_ids"], "max_new_tokens": 6, "do_sample": False}
