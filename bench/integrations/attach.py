@@ -65,6 +65,19 @@ class OwnState(nn.Module):
         for name, module in objective.named_children():
             if name != "backbone":
                 self.add_module(name, module)
+        self.trained = [name for name, parameter in self.named_parameters() if parameter.requires_grad]
+
+    def give_to(self, objective: Objective) -> None:
+        """Let the objective read this state, which may be the copy that peft trains in place of its own."""
+        objective._parameters, objective._buffers = self._parameters, self._buffers
+        objective._modules.update(self._modules)
+        for name, parameter in self.named_parameters():
+            parameter.requires_grad &= name in self.trained
+
+    @property
+    def is_frozen(self) -> bool:
+        """Whether another library has frozen parameters that the objective trains."""
+        return not all(self.get_parameter(name).requires_grad for name in self.trained)
 
 
 class Attached:
@@ -79,7 +92,6 @@ class Attached:
         self.objective, self.kind = objective, kind
         self.inside = False  # whether the objective itself runs the model
         self.frozen: list[nn.Parameter] = []  # parameters that it does not train, such as a head that it replaces
-        self.own: list[nn.Parameter] = []  # the objective's own parameters, which it trains
         self.made: type[nn.Module] = attached_class(kind)  # the class that the model gets
         self.hook: Any = None  # by which `guard` is called
         self.passes = 0  # training passes since the last step of the optimiser, of objectives that count steps
@@ -179,9 +191,14 @@ def attach(
     state = OwnState(objective).to(inner.device)
     for parameter in state.parameters():
         parameter.data = parameter.data.to(inner.dtype)
-    attached.own = [parameter for parameter in state.parameters() if parameter.requires_grad]
     body = backbone.body if isinstance(backbone, Causal) else inner.get_decoder()
     attached.hook = body.register_forward_pre_hook(attached.guard)
+    if state.trained and hasattr(model, "peft_config"):  # adapters are saved with the modules that they name alone
+        from peft.utils import ModulesToSaveWrapper
+
+        config = model.peft_config[model.active_adapter]
+        config.modules_to_save = [*(config.modules_to_save or ()), STATE]
+        state = ModulesToSaveWrapper(state, model.active_adapter)
     inner.add_module(STATE, state)
     inner.__dict__[KEY] = attached
     inner.__class__ = attached.made
@@ -235,7 +252,7 @@ def detach(model: Any) -> Any:
     """
     inner = inner_model(model)
     attached = attached_to(inner)
-    if attached.own and not predicts_by_head(attached.objective):
+    if getattr(inner, STATE).trained and not predicts_by_head(attached.objective):
         warnings.warn(
             f"'{attached.objective.name}' predicts by weights of its own, which detach removes; the model's own head "
             f"was not trained",
@@ -348,6 +365,7 @@ def attached_class(kind: Any) -> Any:
         signature.bind(self, *values, **named)  # refuses what the model does not take
         arguments = {**dict(zip(list(signature.parameters)[1:], values, strict=False)), **named}
         objective.training = self.training
+        getattr(self, STATE).give_to(objective)
         if arguments.get("labels") is not None:
             return with_labels(self, attached, arguments)
         if predicts_by_head(objective) or (self.training and torch.is_grad_enabled()):  # there `guard` raises
@@ -439,7 +457,7 @@ def with_labels(model: Any, attached: Attached, arguments: Mapping[str, Any]) ->
 def training_loss(model: Any, attached: Attached, batch: Batch, targets: Tensor, n_items: Any) -> tuple[Tensor, Tensor]:
     """Return the summed loss of a batch and its number of target tokens, at least 1."""
     objective = attached.objective
-    if not all(parameter.requires_grad for parameter in attached.own):
+    if getattr(model, STATE).is_frozen:
         raise UsageError(
             f"the parameters of '{objective.name}' itself were frozen since it was attached, as peft does; give "
             f"modules_to_save=['{STATE}'] to its configuration, or attach after get_peft_model"
@@ -545,7 +563,7 @@ def before_step(optimizer: Any, *_: Any) -> None:
         if any(id(parameter) in held for parameter in model.parameters()):
             attached.objective.end_of_step(summed_over_ranks)
             attached.passes = 0
-            getattr(model, STATE).steps += 1
+            getattr(model, STATE).steps.add_(1)
 
 
 def summed_over_ranks(tensor: Tensor) -> Tensor:

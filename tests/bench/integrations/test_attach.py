@@ -344,6 +344,30 @@ def test_what_a_method_counts_is_in_the_checkpoint(tmp_path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated:FutureWarning")  # peft asks for it
+@pytest.mark.parametrize("method", ["f2softmax", "mtp"])
+@pytest.mark.parametrize("first", ["attach", "get_peft_model"])
+def test_weights_of_a_method_are_trained_and_saved_with_adapters(first: str, method: str, tmp_path) -> None:
+    peft = pytest.importorskip("peft")
+    settings = {"r": 2, "target_modules": ["q_proj"], "task_type": "CAUSAL_LM"}
+    if first == "attach":
+        config = peft.LoraConfig(**settings, modules_to_save=[STATE])
+        model = peft.get_peft_model(attached(llama(), method), config)
+    else:
+        model = attached(peft.get_peft_model(llama(), peft.LoraConfig(**settings)), method)
+    optimizer = torch.optim.SGD(model.parameters(), 1.0)
+    for _ in range(2):
+        before = model(**batch()).loss
+        before.backward()
+        optimizer.step()
+    assert model(**batch()).loss < before
+    model.save_pretrained(tmp_path)
+    again = peft.PeftModel.from_pretrained(attached(llama(), method, seed=1), tmp_path)
+    torch.testing.assert_close(again.eval()(**batch()).loss, model.eval()(**batch()).loss)
+    again = peft.PeftModel.from_pretrained(attached(llama(), method, seed=1), tmp_path, is_trainable=True)
+    torch.testing.assert_close(again.train()(**batch()).loss, model.train()(**batch()).loss)
+
+
+@pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated:FutureWarning")  # peft asks for it
 def test_a_model_of_peft_trains_its_adapters_alone() -> None:
     peft = pytest.importorskip("peft")
     settings = peft.LoraConfig(r=2, target_modules=["q_proj"], task_type="CAUSAL_LM")
