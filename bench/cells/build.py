@@ -135,14 +135,17 @@ def optimiser_of(config: TrainerConfig) -> Optimiser:
 
 def continue_with(objective: Objective) -> Callable[..., list[list[int]]]:
     """Return the function that continues prompts in training, by greedy decoding unless another is named."""
+    return partial(_continued, objective)
 
-    def continued(batch: Batch, most: int, decoding: str = "greedy", seeds: Sequence[int] = ()) -> list[list[int]]:
-        from bench.generation.generation import generate
 
-        (settings,) = parse(decoding)
-        return generate(objective, batch, settings, most, seeds)
+def _continued(
+    objective: Objective, batch: Batch, most: int, decoding: str = "greedy", seeds: Sequence[int] = ()
+) -> list[list[int]]:
+    """Continue prompts; no closure, so that a copy of an objective continues them with its own model."""
+    from bench.generation.generation import generate
 
-    return continued
+    (settings,) = parse(decoding)
+    return generate(objective, batch, settings, most, seeds)
 
 
 def start(objective: Objective, cell: Cell, codec: Codec) -> None:

@@ -466,10 +466,14 @@ def training_loss(model: Any, attached: Attached, batch: Batch, targets: Tensor,
     if writes_texts or type(objective).end_of_step is not Objective.end_of_step:
         MODELS_WITH_STEP_HOOK.add(model)
         n_tokens = int((targets != IGNORED).sum())
-        several = attached.passes > 0 or (n_items is not None and int(n_items) != n_tokens)
-        attached.passes += 1
-        if writes_texts and several:
-            raise UsageError(f"'{objective.name}' writes texts for a whole step: set gradient_accumulation_steps=1")
+        has_gradients = any(parameter.grad is not None for parameter in model.parameters())
+        several = (attached.passes and has_gradients) or (n_items is not None and int(n_items) != n_tokens)
+        attached.passes += torch.is_grad_enabled()
+        if writes_texts and several and torch.is_grad_enabled():
+            raise UsageError(
+                f"'{objective.name}' writes texts for a whole step: set gradient_accumulation_steps=1, and after a "
+                f"pass without a step call optimizer.zero_grad(set_to_none=True)"
+            )
         step = int(getattr(model, STATE).steps)
         batch = {**batch, "step": step, "step_tokens": max(n_tokens, 1), "step_rows": len(targets)}
     loss = objective.step_loss(batch)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from copy import deepcopy
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
 from torch import Tensor, nn
@@ -61,8 +62,8 @@ class RunContext:
     made_of: Callable[[], Mapping[str, Any]] | None = None
 
     def __deepcopy__(self, memo: dict[int, Any]) -> RunContext:
-        """Return itself: a copy of an objective belongs to the same run, whose data are not copied."""
-        return self
+        """Return the same run, whose data are not copied, with what continues prompts by the copy of an objective."""
+        return replace(self, continue_prompts=deepcopy(self.continue_prompts, memo))
 
 
 def lr_factor(step: int, settings: Optimiser, epoch: int = 0) -> float:
