@@ -15,7 +15,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Iterable, Mapping
-from functools import wraps
+from functools import cache, partial, wraps
 from typing import Any
 from weakref import WeakSet
 
@@ -92,7 +92,6 @@ class Attached:
         self.objective, self.kind = objective, kind
         self.inside = False  # whether the objective itself runs the model
         self.frozen: list[nn.Parameter] = []  # parameters that it does not train, such as a head that it replaces
-        self.made: type[nn.Module] = attached_class(kind)  # the class that the model gets
         self.hook: Any = None  # by which `guard` is called
         self.passes = 0  # training passes since the last step of the optimiser, of objectives that count steps
         self.source: Tensor | None = None  # [B, S] that `generate` of an encoder-decoder has read
@@ -174,7 +173,7 @@ def attach(
     context = RunContext(
         seed=seed,
         max_target=max_target,
-        token_counts=None if counts is None else lambda: counts,
+        token_counts=None if counts is None else partial(torch.as_tensor, counts),
         continue_prompts=continue_with(objective),
         reference=None if reference is None else MLE(backbone_of(inner_model(reference), tokenizer)),
     )
@@ -201,7 +200,7 @@ def attach(
         state = ModulesToSaveWrapper(state, model.active_adapter)
     inner.add_module(STATE, state)
     inner.__dict__[KEY] = attached
-    inner.__class__ = attached.made
+    inner.__class__ = attached_class(attached.kind)
     return model
 
 
@@ -258,7 +257,7 @@ def detach(model: Any) -> Any:
             f"was not trained",
             stacklevel=2,
         )
-    if type(inner) is not attached.made:
+    if type(inner) is not attached_class(attached.kind):
         raise UsageError("another library has changed the class of this model since; detach before it does, or save it")
     attached.hook.remove()
     for parameter in attached.frozen:
@@ -343,6 +342,12 @@ def backbone_of(model: Any, tokenizer: Any) -> Backbone:
 # The forward ----------------------------------------------------------------------------------------------------------
 
 
+def new_attached(kind: Any) -> Any:
+    """Return an attached model without content, of which `pickle` and `copy` make a model."""
+    return nn.Module.__new__(attached_class(kind))
+
+
+@cache
 def attached_class(kind: Any) -> Any:
     """Return a subclass of a model's class whose `forward` goes through the objective; it has the same name."""
     from transformers.utils.generic import can_return_tuple
@@ -373,10 +378,12 @@ def attached_class(kind: Any) -> Any:
         return without_labels(self, attached, arguments)
 
     @wraps(kind.generate)
-    def generate(self: Any, inputs: Tensor | None = None, generation_config: Any = None, **named: Any) -> Any:
+    def generate(
+        self: Any, inputs: Tensor | None = None, generation_config: Any = None, *values: Any, **named: Any
+    ) -> Any:
         attached: Attached | None = self.__dict__.get(KEY)
         if attached is None or predicts_by_head(attached.objective):
-            return kind.generate(self, inputs, generation_config, **named)
+            return kind.generate(self, inputs, generation_config, *values, **named)
 
         def setting(name: str) -> Any:
             places = (generation_config, self.generation_config)
@@ -391,12 +398,17 @@ def attached_class(kind: Any) -> Any:
         attached.greedy = not setting("do_sample")
         try:
             named = {library_keyword(): new_cache(self.config), **named}
-            return kind.generate(self, inputs, generation_config, **named)
+            return kind.generate(self, inputs, generation_config, *values, **named)
         finally:
             attached.source, attached.greedy = None, False
 
     untraced = torch.compiler.disable(can_return_tuple(forward))  # its slices depend on the data
-    members = {"forward": untraced, "generate": generate, "__module__": kind.__module__}
+    members = {
+        "forward": untraced,
+        "generate": generate,
+        "__module__": kind.__module__,
+        "__reduce_ex__": lambda self, protocol: (new_attached, (kind,), self.__dict__),
+    }
     return type(kind.__name__, (kind,), members)
 
 

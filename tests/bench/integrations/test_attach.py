@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import pickle
 
 import pytest
 import torch
@@ -135,7 +136,7 @@ def test_a_loop_over_tokens_goes_on_from_the_cache_that_it_got(method: str) -> N
 def test_texts_are_the_same_in_training_mode_and_need_the_cache() -> None:
     model = attach(llama(), "histalign")
     given = {"input_ids": batch()["input_ids"], "max_new_tokens": 6, "do_sample": False}
-    in_training = model.train().generate(**given)
+    in_training = model.train().generate(given["input_ids"], None, None, max_new_tokens=6, do_sample=False)
     assert torch.equal(model.eval().generate(**given), in_training)
     with pytest.raises(UsageError, match="use_cache"):
         model.generate(**given, use_cache=False)
@@ -319,9 +320,10 @@ def test_an_encoder_decoder_needs_labels_and_makes_its_own_inputs() -> None:
         model(**given, decoder_input_ids=right)
 
 
-def test_a_copy_has_an_objective_of_its_own() -> None:
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
+def test_a_copy_has_an_objective_of_its_own(copied) -> None:
     model = attached(llama(), "f2softmax")
-    other = copy.deepcopy(model)
+    other = copied(model)
     other(**batch()).loss.backward()
     objective = attached_to(other).objective
     assert objective.backbone.model is other
@@ -329,7 +331,7 @@ def test_a_copy_has_an_objective_of_its_own() -> None:
     assert objective.token_weight is getattr(other, STATE).token_weight
     assert all(parameter.grad is None for parameter in model.parameters())
     model = attach(llama(), "ul_seq", mix=1.0, ngram=1)
-    other = copy.deepcopy(model)
+    other = copied(model)
     expected = model(**batch()).loss
     model.model.norm.weight.data.neg_()  # it writes other texts now
     torch.testing.assert_close(other(**batch()).loss, expected)
