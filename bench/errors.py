@@ -104,12 +104,15 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
 
     >>> nearest("MLE", ["mle", "trime"]), nearest("top-k", ["greedy", "topk"]), nearest("x", ["mle"])
     ('mle', 'topk', None)
+    >>> nearest("dft", ["mle", "tailr.dft"])  # the only variant of this name
+    'tailr.dft'
     """
     known: dict[str, str] = {}
     for each in sorted(names):
         known.setdefault(_letters(each), each)
-    near = difflib.get_close_matches(_letters(name), known, n=1)
-    return known[near[0]] if near else None
+    variants = [each for each in known if each.endswith(f".{_letters(name)}")]
+    near = difflib.get_close_matches(_letters(name), known, n=1) or variants
+    return known[near[0]] if len(near) == 1 else None
 
 
 def _letters(name: str) -> str:

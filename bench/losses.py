@@ -3,17 +3,18 @@
     from bench import losses
     loss = losses.histalign(hidden, weight, input_ids, labels, alpha=0.5)
 
-A function has the name of its method in `bench list methods`, and its options are those of the method; the variants
-`paper` and `released` are the option `variant`. It computes the loss as `bench run` does, slice by slice, without a
-tensor of [B, T, V]. Equations are in the docstring of each function, and the terms that they are made of in
-`bench.models.functional`. Methods with weights or counts of their own, and losses over texts that the model writes,
-need a model: `bench.attach`.
+A function has the name of its method in `bench list methods`, and its options are those of the method. A variant is
+set by its options, or named: `losses.loss_of("tailr.dft", hidden, weight, input_ids)`. The loss is that of `bench run`,
+slice by slice, without a tensor of [B, T, V]. Equations are in the docstring of each function, and the terms that they
+are made of in `bench.models.functional`. Methods with weights or counts of their own, and losses over texts that the
+model writes, need a model: `bench.attach`.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -92,28 +93,25 @@ def loss_of(
     **options: Any,
 ) -> Tensor:
     """The loss of a method by its name; `losses.mle` and the like are this function."""
+    if weight.dim() != 2 or input_ids.dim() != 2:
+        raise UsageError(f"expected weight [V, D] and input_ids [B, T], got {weight.shape} and {input_ids.shape}")
     tokens, (size, width) = tuple(input_ids.shape), weight.shape
     check_shape("hidden", hidden, (*tokens, width))
+    check_shape("embedding", embedding, (size, width))
     for name, tensor in (("labels", labels), ("attention_mask", attention_mask)):
         check_shape(name, tensor, tokens)
     check_shape("bias", bias, (size,))
     if reference is not None:
-        check_shape("the states of reference", reference[0], (*tokens, reference[1].shape[1]))
-        check_shape("the weight of reference", reference[1], (size, reference[1].shape[1]))
+        check_shape("the states of reference", reference[0], (*tokens, reference[1].shape[-1]))
+        check_shape("the weight of reference", reference[1], (size, reference[1].shape[-1]))
     if attention_mask is None:
         attention_mask = torch.ones_like(input_ids)
     if labels is None:
         labels = input_ids.masked_fill(attention_mask == 0, IGNORED)
-    found = find_method(method)
-    kind = found.kind if issubclass(found.kind, Objective) else None
-    if kind is None or found.own_backbone or kind.uses_token_counts or kind.step_loss is not Objective.step_loss:
-        raise UsageError(f"the loss of '{method}' needs more than states, a head and tokens: use bench.attach")
-    if bool(kind.reference) != (reference is not None):
-        verb = "needs" if kind.reference else "reads no"
+    objective = over_tensors(method, TensorModel(hidden, weight, bias, embedding), options)
+    if bool(objective.reference) != (reference is not None):
+        verb = "needs" if objective.reference else "reads no"
         raise UsageError(f"'{method}' {verb} frozen model: reference=(hidden, weight)")
-    objective = found.objective(TensorModel(hidden, weight, bias, embedding), **options)
-    if objective.own_parameters() or type(objective).end_of_step is not Objective.end_of_step:
-        raise UsageError(f"the loss of '{method}' depends on what it has learned before: use bench.attach")
     frozen = None
     if reference is not None:
         states, head = reference
@@ -122,6 +120,22 @@ def loss_of(
     batch: Batch = {"input_ids": input_ids, "labels": labels, "attention_mask": attention_mask}
     summed = objective.train().step_loss(batch)
     return summed.total / summed.n_target_tokens.clamp(min=1)
+
+
+def over_tensors(method: str, model: TensorModel, options: Mapping[str, Any]) -> Objective:
+    """Return the objective of a method whose loss is a function of tensors.
+
+    Raises:
+        UsageError: it needs more than those.
+    """
+    found = find_method(method)
+    if not issubclass(found.kind, Objective) or found.own_backbone:
+        raise UsageError(f"'{method}' has no loss over the states of another model: use bench run")
+    if found.kind.step_loss is Objective.step_loss and found.kind.end_of_step is Objective.end_of_step:
+        objective = found.objective(model, **options)
+        if not objective.uses_token_counts and not objective.own_parameters():
+            return objective
+    raise UsageError(f"the loss of '{method}' needs more than states, a head and tokens: use bench.attach")
 
 
 def check_shape(name: str, tensor: Tensor | None, shape: tuple[int, ...]) -> None:
@@ -152,4 +166,9 @@ def __getattr__(name: str) -> Callable[..., Tensor]:
 
 
 def __dir__() -> list[str]:
-    return [name for name, entry in METHODS.items() if not entry.baseline]
+    model, names = TensorModel(torch.zeros(1, 1, 1), torch.zeros(2, 1), None, None), []
+    for name in METHODS:
+        with suppress(UsageError):
+            over_tensors(name, model, {})
+            names.append(name)
+    return names

@@ -145,7 +145,7 @@ class HistAlign(Objective):
         """l_cont of a batch, a scalar: summed over its target tokens, or as the authors reduce it."""
         if self.reduction != "authors":
             return summed(states, self.ranking_loss, [], memory_slice_size(states)).total
-        whole = list(slices(states, limit=states.targets.numel()))  # one slice, or none without targets
+        whole = list(slices(states, limit=states.targets.numel() or 1))  # one slice, or none without targets
         if not whole:
             return states.hidden.sum() * 0.0
         pairs = paired(whole[0])

@@ -107,7 +107,7 @@ class Method:
         if not issubclass(self.kind, Objective):
             raise UsageError(f"'{self.name}' writes texts without a model; it has no objective")
         if read is None:
-            read = {**self.values("method"), **options}
+            read = read_options(self.kind, {**self.values("method"), **options}, f"method '{self.base}'")
         return self.kind(backbone, **read)
 
     @property

@@ -88,7 +88,7 @@ class Attached:
         kind: the model's own class.
     """
 
-    def __init__(self, objective: Objective, kind: type[nn.Module]) -> None:
+    def __init__(self, objective: Objective, kind: Any) -> None:
         self.objective, self.kind = objective, kind
         self.inside = False  # whether the objective itself runs the model
         self.frozen: list[nn.Parameter] = []  # parameters that it does not train, such as a head that it replaces
@@ -378,12 +378,10 @@ def attached_class(kind: Any) -> Any:
         return without_labels(self, attached, arguments)
 
     @wraps(kind.generate)
-    def generate(
-        self: Any, inputs: Tensor | None = None, generation_config: Any = None, *values: Any, **named: Any
-    ) -> Any:
+    def generate(self: Any, inputs: Any = None, generation_config: Any = None, *rest: Any, **named: Any) -> Any:
         attached: Attached | None = self.__dict__.get(KEY)
         if attached is None or predicts_by_head(attached.objective):
-            return kind.generate(self, inputs, generation_config, *values, **named)
+            return kind.generate(self, inputs, generation_config, *rest, **named)
 
         def setting(name: str) -> Any:
             places = (generation_config, self.generation_config)
@@ -398,7 +396,7 @@ def attached_class(kind: Any) -> Any:
         attached.greedy = not setting("do_sample")
         try:
             named = {library_keyword(): new_cache(self.config), **named}
-            return kind.generate(self, inputs, generation_config, *values, **named)
+            return kind.generate(self, inputs, generation_config, *rest, **named)
         finally:
             attached.source, attached.greedy = None, False
 

@@ -119,8 +119,12 @@ def refuse_random_head(model: Any, place: str, missing: Collection[str], unexpec
     names = {name for name, weight in model.named_parameters(remove_duplicate=False) if weight is head}
     if names and names <= set(missing):
         raise DataError(f"'{place}' has no weights of the head ({min(names)}): it is no language model")
-    if any(name.startswith("objective_state.") for name in unexpected):
-        raise DataError(f"'{place}' was saved with an attached objective, whose weights are part of what it predicts")
+    own = {name for name in unexpected if name.startswith("objective_state.")} - {"objective_state.steps"}
+    if own:  # tensors, besides the counter
+        raise DataError(
+            f"'{place}' was saved with an attached objective that has tensors of its own ({min(own)}), by which it may "
+            f"predict: load it with the objective attached, call bench.detach(model) and save it again"
+        )
 
 
 def without_weights(name: str, words: Callable[[int], Any], markers: int, options: Mapping[str, Any]) -> Backbone:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
-import pickle
+import pickle  # noqa: TID251
 
 import pytest
 import torch
@@ -229,6 +229,8 @@ def test_what_the_objective_does_not_read_is_refused(given, message: str) -> Non
         ("lead", {}, "trains no weights"),
         ("histalign", {"alhpa": 1.0}, "alpha"),
         ("histalgn", {}, "histalign"),
+        ("dft", {}, "tailr.dft"),
+        ("mle", {"alpha": 1.0}, "'mle' has no option 'alpha'"),
     ],
 )
 def test_what_cannot_be_attached_says_why(method: str, options, message: str) -> None:

@@ -10,7 +10,7 @@ from tokenizers import Tokenizer, models
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerFast
 
 import bench as suite
-from bench.errors import UsageError
+from bench.errors import RunError, UsageError
 from bench.leaderboards.leaderboards import leaderboards_of
 from bench.store.store import Store
 from tests.bench.own import FOCAL
@@ -121,6 +121,7 @@ def test_two_models_of_one_class_are_two_rows(sample_data, store, tmp_path) -> N
     for scale in (1.0, 1.5):
         model = AutoModelForCausalLM.from_pretrained(store / ".model")
         model.get_output_embeddings().weight.data.mul_(scale)
+        suite.attach(model, "simctg")  # whose folder has a counter of steps too, which nothing predicts by
         model.save_pretrained(tmp_path / ".same")
         tokenizer.save_pretrained(tmp_path / ".same")
         board = suite.evaluate(str(tmp_path / ".same"), "logicnlg", **given)
@@ -133,7 +134,10 @@ def test_what_is_no_whole_model_is_refused(sample_data, store, tmp_path) -> None
     suite.attach(model, "histalign")
     with pytest.raises(UsageError, match="attached objective"):
         suite.evaluate(model, "logicnlg", tokenizer=tokenizer, results=tmp_path)
-    model.save_pretrained(tmp_path / "attached")
+    suite.attach(suite.detach(model), "face").save_pretrained(tmp_path / "attached")
+    tokenizer.save_pretrained(tmp_path / "attached")
+    with pytest.raises(RunError, match=r"objective_state\.frequency.*bench\.detach"):
+        suite.evaluate(tmp_path / "attached", "logicnlg", results=tmp_path, limit=16)
     with pytest.raises(UsageError, match="without weights"):
         suite.evaluate("small-causal", "logicnlg", results=tmp_path)
     with pytest.raises(UsageError, match="expected a folder"):
