@@ -101,9 +101,12 @@ def loss_of(
     for name, tensor in (("labels", labels), ("attention_mask", attention_mask)):
         check_shape(name, tensor, tokens)
     check_shape("bias", bias, (size,))
+    frozen = None
     if reference is not None:
-        check_shape("the states of reference", reference[0], (*tokens, reference[1].shape[-1]))
-        check_shape("the weight of reference", reference[1], (size, reference[1].shape[-1]))
+        states, head = (tensor.detach() for tensor in reference)
+        check_shape("the states of reference", states, (*tokens, head.shape[-1]))
+        check_shape("the weight of reference", head, (size, head.shape[-1]))
+        frozen = MLE(TensorModel(states, head, None, None))
     if attention_mask is None:
         attention_mask = torch.ones_like(input_ids)
     if labels is None:
@@ -112,10 +115,6 @@ def loss_of(
     if bool(objective.reference) != (reference is not None):
         verb = "needs" if objective.reference else "reads no"
         raise UsageError(f"'{method}' {verb} frozen model: reference=(hidden, weight)")
-    frozen = None
-    if reference is not None:
-        states, head = reference
-        frozen = MLE(TensorModel(states.detach(), head.detach(), None, None))
     objective.setup_run(RunContext(reference=frozen))
     batch: Batch = {"input_ids": input_ids, "labels": labels, "attention_mask": attention_mask}
     summed = objective.train().step_loss(batch)
@@ -123,11 +122,7 @@ def loss_of(
 
 
 def over_tensors(method: str, model: TensorModel, options: Mapping[str, Any]) -> Objective:
-    """Return the objective of a method whose loss is a function of tensors.
-
-    Raises:
-        UsageError: it needs more than those.
-    """
+    """Return the objective of a method, or raise a UsageError where its loss needs more than tensors."""
     found = find_method(method)
     if not issubclass(found.kind, Objective) or found.own_backbone:
         raise UsageError(f"'{method}' has no loss over the states of another model: use bench run")
@@ -158,9 +153,8 @@ def __getattr__(name: str) -> Callable[..., Tensor]:
 
     loss.__name__ = loss.__qualname__ = name
     kind = find_method(name).kind
-    loss.__doc__ = SHAPES.format(
-        equations="\n".join(f"    {line}" for line in kind.equations), doc=inspect.getdoc(kind)
-    )
+    equations = "\n".join(f"    {line}" for line in kind.equations)
+    loss.__doc__ = SHAPES.format(equations=equations, doc=inspect.getdoc(kind))
     loss.__signature__ = inspect.signature(partial(loss_of, name))  # type: ignore[attr-defined]
     return loss
 

@@ -15,6 +15,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -24,7 +25,7 @@ from transformers import GPT2Config, GPT2LMHeadModel
 
 from bench.base.autocast import autocast
 from bench.base.seeds import seed_torch
-from bench.cells.build import continue_with
+from bench.cells.build import continued
 from bench.config.decoding import parse
 from bench.config.resolve import find_method, reference_of
 from bench.generation.generation import generate
@@ -127,7 +128,7 @@ def objective_over_body(name: str, size: Size, setting: Setting) -> Objective:
     """Return a method over a new body; a reference model has as many layers."""
     method = find_method(name)
     objective = method.objective(body(size, setting.layers))
-    context = RunContext(optimiser=Optimiser(steps=1000), continue_prompts=continue_with(objective))
+    context = RunContext(optimiser=Optimiser(steps=1000), continue_prompts=partial(continued, objective))
     reference = reference_of(method)
     if reference is not None:
         context = replace(context, reference=reference.objective(body(size, setting.layers, seed=1)))

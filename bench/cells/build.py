@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -108,7 +108,7 @@ def context_of(cell: Cell, objective: Objective, codec: Codec) -> RunContext:
         max_target=cell.config.trainer.max_target,
         optimiser=optimiser_of(cell.config.trainer),
         token_counts=lambda: torch.tensor(cell.task.target_counts(codec, objective.backbone.vocabulary_size)),
-        continue_prompts=continue_with(objective),
+        continue_prompts=partial(continued, objective),
         made_of=lambda: parts_of(cell, objective),
     )
 
@@ -133,15 +133,10 @@ def optimiser_of(config: TrainerConfig) -> Optimiser:
     return Optimiser(**{name: getattr(config, name) for name in names})
 
 
-def continue_with(objective: Objective) -> Callable[..., list[list[int]]]:
-    """Return the function that continues prompts in training, by greedy decoding unless another is named."""
-    return partial(_continued, objective)
-
-
-def _continued(
+def continued(
     objective: Objective, batch: Batch, most: int, decoding: str = "greedy", seeds: Sequence[int] = ()
 ) -> list[list[int]]:
-    """Continue prompts; no closure, so that a copy of an objective continues them with its own model."""
+    """Continue prompts in training; no closure, so that a copy of an objective does it with its own model."""
     from bench.generation.generation import generate
 
     (settings,) = parse(decoding)

@@ -26,7 +26,7 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from bench.base.lightning import use_lightning
 from bench.base.seeds import seed_of, seed_torch
-from bench.cells.build import check_exact, continue_with
+from bench.cells.build import check_exact, continued
 from bench.cells.make import name_of
 from bench.config.resolve import find_method
 from bench.decodings.searches import Greedy
@@ -74,19 +74,9 @@ class OwnState(nn.Module):
         for name, parameter in self.named_parameters():
             parameter.requires_grad &= name in self.trained
 
-    @property
-    def is_frozen(self) -> bool:
-        """Whether another library has frozen parameters that the objective trains."""
-        return not all(self.get_parameter(name).requires_grad for name in self.trained)
-
 
 class Attached:
-    """What a model knows of its objective. It is no module, because the objective holds the model.
-
-    Args:
-        objective: over the model.
-        kind: the model's own class.
-    """
+    """What a model knows of its objective and its own class. It is no module, because the objective holds the model."""
 
     def __init__(self, objective: Objective, kind: Any) -> None:
         self.objective, self.kind = objective, kind
@@ -174,7 +164,7 @@ def attach(
         seed=seed,
         max_target=max_target,
         token_counts=None if counts is None else partial(torch.as_tensor, counts),
-        continue_prompts=continue_with(objective),
+        continue_prompts=partial(continued, objective),
         reference=None if reference is None else MLE(backbone_of(inner_model(reference), tokenizer)),
     )
     objective.setup_run(context)
@@ -274,16 +264,13 @@ def check_given(objective: Objective, method: str, model: Any, reference: Any, t
     Raises:
         UsageError: naming the argument.
     """
-    if objective.reference and reference is None:
-        raise UsageError(f"'{method}' needs a frozen reference model: pass reference=copy.deepcopy(model)")
-    if objective.uses_token_counts and token_counts is None:
-        raise UsageError(f"'{method}' needs the number of times that each token is a target: pass token_counts=[V]")
-    for name, is_read, given in (
-        ("reference", objective.reference, reference),
-        ("token_counts", objective.uses_token_counts, token_counts),
+    for name, is_read, given, what in (
+        ("reference", objective.reference, reference, "a frozen model, copy.deepcopy(model)"),
+        ("token_counts", objective.uses_token_counts, token_counts, "[V], how often each token is a target"),
     ):
-        if given is not None and not is_read:
-            raise UsageError(f"'{method}' does not use {name}: leave it out")
+        if bool(is_read) != (given is not None):
+            fault = f"needs {name}={what}" if is_read else f"does not use {name}: leave it out"
+            raise UsageError(f"'{method}' {fault}")
     if reference is not None:
         other = inner_model(reference)
         if not hasattr(other, "get_output_embeddings"):
@@ -309,9 +296,7 @@ def attached_to(model: Any) -> Attached:
 
 def inner_model(model: Any) -> Any:
     """Return the model of `transformers` itself, without the adapters of `peft` around it."""
-    if hasattr(model, "get_base_model"):
-        return model.get_base_model()
-    return model
+    return model.get_base_model() if hasattr(model, "get_base_model") else model
 
 
 def why_not(method: Any) -> str:
@@ -401,13 +386,10 @@ def attached_class(kind: Any) -> Any:
             attached.source, attached.greedy = None, False
 
     untraced = torch.compiler.disable(can_return_tuple(forward))  # its slices depend on the data
-    members = {
-        "forward": untraced,
-        "generate": generate,
-        "__module__": kind.__module__,
-        "__reduce_ex__": lambda self, protocol: (new_attached, (kind,), self.__dict__),
-    }
-    return type(kind.__name__, (kind,), members)
+    members = {"forward": untraced, "generate": generate, "__module__": kind.__module__}
+    made: Any = type(kind.__name__, (kind,), members)
+    made.__reduce_ex__ = lambda self, protocol: (new_attached, (kind,), self.__dict__)
+    return made
 
 
 def batch_of(arguments: Mapping[str, Any], model: Any, name: str) -> Batch:
@@ -467,7 +449,7 @@ def with_labels(model: Any, attached: Attached, arguments: Mapping[str, Any]) ->
 def training_loss(model: Any, attached: Attached, batch: Batch, targets: Tensor, n_items: Any) -> tuple[Tensor, Tensor]:
     """Return the summed loss of a batch and its number of target tokens, at least 1."""
     objective = attached.objective
-    if getattr(model, STATE).is_frozen:
+    if not all(objective.get_parameter(name).requires_grad for name in getattr(model, STATE).trained):
         raise UsageError(
             f"the parameters of '{objective.name}' itself were frozen since it was attached, as peft does; give "
             f"modules_to_save=['{STATE}'] to its configuration, or attach after get_peft_model"
@@ -572,9 +554,7 @@ def before_step(optimizer: Any, *_: Any) -> None:
     held = {id(parameter) for group in optimizer.param_groups for parameter in group["params"]}
     for model in list(MODELS_WITH_STEP_HOOK):
         attached: Attached | None = model.__dict__.get(KEY)
-        if attached is None or not attached.passes:
-            continue
-        if any(id(parameter) in held for parameter in model.parameters()):
+        if attached and attached.passes and any(id(parameter) in held for parameter in model.parameters()):
             attached.objective.end_of_step(summed_over_ranks)
             attached.passes = 0
             getattr(model, STATE).steps.add_(1)

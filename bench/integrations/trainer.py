@@ -64,11 +64,8 @@ def refuse_other_losses(trainer: Any, method: str) -> None:
         raise UsageError(
             f"'{method}' goes into a model before its optimiser is made: give model=, no model_init, no optimizers"
         )
-    if (
-        args.label_smoothing_factor
-        or trainer.compute_loss_func is not None
-        or getattr(args, "loss_type", "nll") != "nll"
-    ):
+    other = args.label_smoothing_factor or trainer.compute_loss_func
+    if other or getattr(args, "loss_type", "nll") != "nll":
         raise UsageError(
             f"'{method}' is the loss: leave label_smoothing_factor, loss_type and compute_loss_func out (the methods "
             f"`label_smoothing` and `tailr.dft` are of this suite)"
@@ -78,11 +75,6 @@ def refuse_other_losses(trainer: Any, method: str) -> None:
         raise UsageError(
             f"Liger's fused cross-entropy would be trained in place of '{method}': leave use_liger_kernel out, or set "
             f"liger_kernel_config={{'fused_linear_cross_entropy': False}} for the other kernels"
-        )
-    if args.n_gpu > 1:
-        raise UsageError(
-            f"'{method}' does not train under torch.nn.DataParallel: start one process for each of the {args.n_gpu} "
-            f"GPUs (torchrun or accelerate launch), or let the program see one (CUDA_VISIBLE_DEVICES=0)"
         )
     if getattr(args, "packing", False) or getattr(args, "padding_free", False):
         raise UsageError(f"'{method}' has no packed rows: set packing=False and padding_free=False")

@@ -122,8 +122,8 @@ def refuse_random_head(model: Any, place: str, missing: Collection[str], unexpec
     own = {name for name in unexpected if name.startswith("objective_state.")} - {"objective_state.steps"}
     if own:  # tensors, besides the counter
         raise DataError(
-            f"'{place}' was saved with an attached objective that has tensors of its own ({min(own)}), by which it may "
-            f"predict: load it with the objective attached, call bench.detach(model) and save it again"
+            f"'{place}' was saved with an objective that may predict by {min(own)}: load it with the objective "
+            f"attached, call bench.detach(model) and save it again"
         )
 
 

@@ -7,13 +7,14 @@ distribution it was drawn from.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
-from bench.cells.build import continue_with
+from bench.cells.build import continued
 from bench.models.backbones.backbone import Batch
 from bench.models.core.continuations import draw, write
 from bench.models.core.objective import Objective
@@ -40,7 +41,7 @@ def made(kind: str, method: Any = ULSeq, *, mix: float = 1.0, ngram: int = 2, **
     names = ("seed", *still.STILL[kind])
     backbone = still.backbone(kind, **{name: options.pop(name) for name in names if name in options})
     objective: Objective = method(backbone, mix=mix, ngram=ngram, **options)
-    objective.setup_run(RunContext(continue_prompts=continue_with(objective), max_target=MOST))
+    objective.setup_run(RunContext(continue_prompts=partial(continued, objective), max_target=MOST))
     return objective
 
 

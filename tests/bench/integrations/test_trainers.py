@@ -120,14 +120,11 @@ def test_ligers_fused_loss_is_refused_and_its_other_kernels_are_not(liger, tmp_p
     assert losses(with_kernels) == losses(plain)
 
 
-def test_copies_of_a_model_in_one_process_are_refused(monkeypatch, tmp_path) -> None:
+def test_copies_of_a_model_in_one_process_are_refused() -> None:
     """torch.nn.DataParallel calls a copy for each GPU, and the objective holds the first alone."""
     replica = attach(llama(), "histalign")._replicate_for_data_parallel()
     with pytest.raises(UsageError, match="DataParallel"):
         replica(**collate(rows()[:2]))
-    monkeypatch.setattr(TrainingArguments, "n_gpu", 2)
-    with pytest.raises(UsageError, match="each of the 2 GPUs"):
-        trainer(llama(), tmp_path, trainer_for(Trainer, "histalign"))
 
 
 class WithALossOfItsOwn(Trainer):
@@ -146,33 +143,3 @@ def test_trainer_for_takes_the_objective_in_place_of_a_loss_of_the_trainer(tmp_p
     plain = trainer(attach(llama(), "histalign", seed=3), tmp_path)
     plain.train()
     assert losses(through) == losses(plain)
-
-
-@pytest.mark.filterwarnings("default")
-def test_lightning_trains_the_weights_of_a_plain_loop(tmp_path) -> None:
-    """A LightningModule around an attached model needs nothing else."""
-    from lightning import LightningModule
-    from lightning import Trainer as Lightning
-
-    class Module(LightningModule):
-        def __init__(self, model: Any) -> None:
-            super().__init__()
-            self.model = model
-
-        def training_step(self, batch: Any, number: int) -> torch.Tensor:
-            return self.model(**batch).loss
-
-        def configure_optimizers(self) -> torch.optim.Optimizer:
-            return torch.optim.SGD(self.parameters(), lr=0.1)
-
-    batches = torch.utils.data.DataLoader(rows()[:12], batch_size=4, collate_fn=collate)  # type: ignore[arg-type]
-    module, alone = Module(attach(llama(), "histalign")), attach(llama(), "histalign")
-    Lightning(max_epochs=1, accelerator="cpu", logger=False, enable_checkpointing=False, enable_progress_bar=False,
-              enable_model_summary=False, default_root_dir=tmp_path).fit(module, batches)  # fmt: skip
-    optimizer = torch.optim.SGD(alone.parameters(), lr=0.1)
-    for batch in batches:
-        alone(**batch).loss.backward()
-        optimizer.step()
-        optimizer.zero_grad()
-    for one, other in zip(module.model.parameters(), alone.parameters(), strict=True):
-        torch.testing.assert_close(one, other)

@@ -6,6 +6,7 @@ A step is of plain gradient descent with a rate of 1, so the change of the weigh
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import torch
 from torch import Tensor
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from bench.cells.build import continue_with
+from bench.cells.build import continued
 from bench.config.resolve import find_method
 from bench.integrations.attach import STATE, attach
 from bench.integrations.trainer import trainer_for
@@ -75,7 +76,7 @@ def in_the_suite(method: str, backbone: Any) -> Objective:
     reference = MLE(Causal(llama(), None)) if "reference" in needs(method) else None
     context = RunContext(
         seed=0, max_target=64, token_counts=lambda: COUNTS, reference=reference,
-        continue_prompts=continue_with(objective),
+        continue_prompts=partial(continued, objective),
     )  # fmt: skip
     objective.setup_run(context)
     if objective.uses_token_counts:
