@@ -134,11 +134,7 @@ def over_tensors(method: str, model: TensorModel, options: Mapping[str, Any]) ->
 
 
 def check_shape(name: str, tensor: Tensor | None, shape: tuple[int, ...]) -> None:
-    """Refuse a tensor of another shape.
-
-    Raises:
-        UsageError: naming both.
-    """
+    """Refuse a tensor of another shape by a UsageError that names both."""
     if tensor is not None and tuple(tensor.shape) != shape:
         raise UsageError(f"expected {name} of the shape {list(shape)}, got {list(tensor.shape)}")
 

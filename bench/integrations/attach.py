@@ -88,11 +88,7 @@ class Attached:
         self.greedy = False  # whether `generate` takes the most probable token
 
     def guard(self, body: nn.Module, arguments: tuple[Any, ...]) -> None:
-        """Refuse a training pass that bypasses the objective; called before the model's body runs.
-
-        Raises:
-            UsageError: naming what bypasses it most often.
-        """
+        """Refuse a training pass that bypasses the objective, by a UsageError; called before the model's body runs."""
         if body.training and torch.is_grad_enabled() and not self.inside:
             raise UsageError(
                 f"'{self.objective.name}' is attached to this model, and a training pass bypasses it: expected "
@@ -283,11 +279,7 @@ def check_given(objective: Objective, method: str, model: Any, reference: Any, t
 
 
 def attached_to(model: Any) -> Attached:
-    """Return what is attached to a model of `transformers`.
-
-    Raises:
-        UsageError: nothing is.
-    """
+    """Return what is attached to a model of `transformers`; raise a UsageError where nothing is."""
     if KEY not in model.__dict__:
         raise UsageError(f"nothing is attached to this {type(model).__name__}: call bench.attach(model, METHOD) first")
     attached: Attached = model.__dict__[KEY]

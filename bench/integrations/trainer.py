@@ -54,11 +54,7 @@ def trainer_for(kind: type[Any], method: str | type[Objective], **options: Any) 
 
 
 def refuse_other_losses(trainer: Any, method: str) -> None:
-    """Refuse settings of a trainer that ask for another loss, or for batches that the objective does not read.
-
-    Raises:
-        UsageError: naming the setting.
-    """
+    """Refuse settings of a trainer that ask for another loss or unread batches, by a UsageError that names them."""
     args = trainer.args
     if trainer.model_init is not None or trainer.optimizer is not None:
         raise UsageError(

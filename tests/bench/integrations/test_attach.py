@@ -72,8 +72,9 @@ def test_loss_gradients_and_likelihood_are_those_of_the_suite(make, method: str)
         torch.testing.assert_close(found[name], parameter.grad, rtol=1e-6, atol=1e-6)
     model.eval()
     objective.eval()
+    output = model(**batch())
+    assert not output.loss.requires_grad  # the likelihood of evaluation cannot be trained
     with torch.no_grad():
-        output = model(**batch())
         nll = torch.cat([part for _, part in objective.nll(objective.states(batch()))]).mean()
     torch.testing.assert_close(output.loss, nll, rtol=1e-6, atol=1e-6)
 
@@ -141,11 +142,6 @@ def test_texts_are_the_same_in_training_mode_and_need_the_cache() -> None:
     for refused in ({"use_cache": False}, {"num_beams": 2}):  # the memory would not follow
         with pytest.raises(UsageError, match=next(iter(refused))):
             model.generate(**given, **refused)
-
-
-def test_the_likelihood_of_evaluation_cannot_be_trained() -> None:
-    loss = attach(llama(), "ul_token").eval()(**batch()).loss
-    assert not loss.requires_grad
 
 
 def test_arguments_may_come_by_position_and_outputs_as_a_tuple() -> None:
