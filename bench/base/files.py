@@ -27,7 +27,8 @@ def write_atomic(path: Path, content: bytes | Callable[[BinaryIO], object], *, r
     Args:
         path: the final name; its folder is made.
         content: the bytes, or a function that writes them to an open file.
-        replace: overwrite an existing file; otherwise the first writer wins and later ones change nothing.
+        replace: overwrite an existing file, or write into what is there and no file, such as `/dev/null` or a pipe;
+            otherwise the first writer wins and later ones change nothing.
 
     Returns:
         Whether this call made the file.
@@ -36,13 +37,15 @@ def write_atomic(path: Path, content: bytes | Callable[[BinaryIO], object], *, r
         StoreError: when the disk is full or refuses; what was there before stays as it was.
     """
     temporary = path.with_name(f".{path.name}.{signature()}.tmp")
+    write = content if callable(content) else lambda file: file.write(content)
     try:
+        if replace and path.exists() and not path.is_file():
+            with open(path, "wb") as file:
+                write(file)
+            return True
         _make_folder(path.parent)
         with open(temporary, "wb") as file:
-            if isinstance(content, bytes):
-                file.write(content)
-            else:
-                content(file)
+            write(file)
             file.flush()
             os.fsync(file.fileno())
         made = _publish(temporary, path, replace)

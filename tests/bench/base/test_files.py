@@ -3,6 +3,7 @@
 import errno
 import os
 import signal
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -118,6 +119,14 @@ def test_a_folder_that_refuses_writes_is_named_with_the_way_out(tmp_path, monkey
     monkeypatch.setattr("bench.base.files.os.fsync", refuse)
     with pytest.raises(StoreError, match=r"^not allowed to write '.*file' .*; choose another folder with --results$"):
         write_atomic(tmp_path / "file", b"content")
+
+
+def test_a_pipe_is_written_and_not_replaced(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with ThreadPoolExecutor() as pool:
+        found = pool.submit((tmp_path / "pipe").read_bytes)
+        assert write_atomic(tmp_path / "pipe", CONTENT, replace=True)
+        assert (found.result(timeout=10), (tmp_path / "pipe").is_fifo()) == (CONTENT, True)
 
 
 def test_a_function_that_fails_leaves_nothing(tmp_path):
