@@ -1,7 +1,5 @@
 """Losses on plain tensors: equal to those of the suite, in value and in the gradients of states and head."""
 
-from __future__ import annotations
-
 import inspect
 from typing import Any
 

@@ -4,8 +4,6 @@ The plain form writes token by token with a full forward pass each, and scores e
 distribution it was drawn from.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Text as a task: which words make a row, what a prompt is, and what is held out."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import random

@@ -1,7 +1,5 @@
 """tools/steps.py: steps train, peers take the step of maximum likelihood, and all texts are written."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The hub answers, refuses, or keeps silent: nobody waits long for it, and nobody waits twice."""
 
-from __future__ import annotations
-
 import http.server
 import socket
 import subprocess

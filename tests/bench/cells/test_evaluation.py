@@ -1,7 +1,5 @@
 """Evaluation: spectra, merged predictions of several processes, and metrics that need a missing model."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

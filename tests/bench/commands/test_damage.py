@@ -1,7 +1,5 @@
 """Commands that read a store go on past a damaged file, list it and end with 1; what is only read stays as it is."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

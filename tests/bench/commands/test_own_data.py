@@ -1,7 +1,5 @@
 """Data of your own: score and samples find the rows of a run again, and only those very rows."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

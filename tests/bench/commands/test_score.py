@@ -1,7 +1,5 @@
 """`bench score` and `bench store verify`: numbers come from stored rows alone, once, and a changed one is found."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """bench/config/arguments.py: a run that is asked for in Python is refused as one on the command line."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict
 from pathlib import Path

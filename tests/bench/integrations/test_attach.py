@@ -1,7 +1,5 @@
 """Attached objectives: losses, gradients, likelihoods and texts are the suite's, and nothing bypasses them."""
 
-from __future__ import annotations
-
 import copy
 import inspect
 import pickle  # noqa: TID251

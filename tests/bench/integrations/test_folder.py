@@ -1,7 +1,5 @@
 """A run leaves the suite as a folder of transformers, and a model from outside is evaluated like one of the suite."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

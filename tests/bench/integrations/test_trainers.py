@@ -1,7 +1,5 @@
 """Attached objectives in `transformers.Trainer`: the library's own numbers for maximum likelihood, exact resumes."""
 
-from __future__ import annotations
-
 import sys
 from types import ModuleType
 from typing import Any

@@ -3,8 +3,6 @@
 A step is of plain gradient descent with a rate of 1, so the change of the weights is the gradient.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Locks: one holder at a time, who is named; a process that dies leaves none; file systems without locks."""
 
-from __future__ import annotations
-
 import errno
 import os
 import platform

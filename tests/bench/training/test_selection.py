@@ -1,7 +1,5 @@
 """Validation while training: its curve, the step that is kept, an early end, and a schedule by epochs."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import isfinite
 from pathlib import Path
