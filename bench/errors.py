@@ -10,8 +10,6 @@ BenchError                1   something failed
     └── DamagedError      1   one stored file is damaged or not ours; whatever does not need it goes on
 """
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterable, Mapping
 from pathlib import Path

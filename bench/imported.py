@@ -25,7 +25,7 @@ from bench.store.reading import IMPORTED
 from bench.store.store import CellFolder, Store
 from bench.tasks.core.task import Task
 from bench.tasks.files.lines import lines, read_json
-from bench.tasks.files.records import read_records
+from bench.tasks.files.records import described, read_records
 
 VERSION = 1
 """In the key of such a run; raise it when rows of the same file would come out otherwise."""
@@ -218,5 +218,5 @@ def _object(path: Path) -> list[tuple[str, Any]]:
     """Return the names and values of a JSON object, in order, repeated names included."""
     pairs = read_json(path, tuple)
     if not isinstance(pairs, tuple):
-        raise DataError(f"{path}: expected JSON with texts by the ids of rows, found a {type(pairs).__name__}")
+        raise DataError(f"{path}: expected JSON with texts by the ids of rows, found {described(pairs)}")
     return list(pairs)

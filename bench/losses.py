@@ -94,7 +94,9 @@ def loss_of(
 ) -> Tensor:
     """The loss of a method by its name; `losses.mle` and the like are this function."""
     if weight.dim() != 2 or input_ids.dim() != 2:
-        raise UsageError(f"expected weight [V, D] and input_ids [B, T], got {weight.shape} and {input_ids.shape}")
+        raise UsageError(
+            f"expected weight [V, D] and input_ids [B, T], got {list(weight.shape)} and {list(input_ids.shape)}"
+        )
     tokens, (size, width) = tuple(input_ids.shape), weight.shape
     check_shape("hidden", hidden, (*tokens, width))
     check_shape("embedding", embedding, (size, width))
@@ -157,8 +159,9 @@ def __getattr__(name: str) -> Callable[..., Tensor]:
 
 def __dir__() -> list[str]:
     model, names = TensorModel(torch.zeros(1, 1, 1), torch.zeros(2, 1), None, None), []
-    for name in METHODS:
-        with suppress(UsageError):
-            over_tensors(name, model, {})
-            names.append(name)
+    with torch.random.fork_rng(devices=[]):  # some objectives draw weights
+        for name in METHODS:
+            with suppress(UsageError):
+                over_tensors(name, model, {})
+                names.append(name)
     return names

@@ -1,7 +1,5 @@
 """Files that are complete or not there, scratch folders, and what processes that have ended left behind."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import hashlib
@@ -22,16 +20,16 @@ FOLDER_DAYS = 10
 
 
 def write_atomic(path: Path, content: bytes | Callable[[BinaryIO], object], *, replace: bool = False) -> bool:
-    """Write a file through a temporary one in the same folder, fsync, then link or rename.
+    """Write a file through a temporary one in the same folder, fsync, then link or rename; a device directly.
 
     Args:
         path: the final name; its folder is made.
         content: the bytes, or a function that writes them to an open file.
-        replace: overwrite an existing file, or write into what is there and no file, such as `/dev/null` or a pipe;
-            otherwise the first writer wins and later ones change nothing.
+        replace: overwrite an existing file; a device or a pipe, such as `/dev/null`, is written and stays.
+            Otherwise the first writer wins and later ones change nothing.
 
     Returns:
-        Whether this call made the file.
+        Whether this call has written the content.
 
     Raises:
         StoreError: when the disk is full or refuses; what was there before stays as it was.
@@ -39,7 +37,7 @@ def write_atomic(path: Path, content: bytes | Callable[[BinaryIO], object], *, r
     temporary = path.with_name(f".{path.name}.{signature()}.tmp")
     write = content if callable(content) else lambda file: file.write(content)
     try:
-        if replace and path.exists() and not path.is_file():
+        if replace and path.exists() and (not path.is_file() or path.parent == Path("/dev")):
             with open(path, "wb") as file:
                 write(file)
             return True

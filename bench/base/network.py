@@ -1,7 +1,5 @@
 """Network: whether the model hub answers, what is in its cache, and calls that may take only so long."""
 
-from __future__ import annotations
-
 import os
 import re
 import threading

@@ -317,7 +317,7 @@ def _field(annotation: Any) -> Any:
 
 
 def _whole_number(value: Any) -> Any:
-    """Return a value that is no text of something else: pydantic reads `0-3` as -3."""
+    """Refuse a text that is no whole number: pydantic reads `0-3` as -3."""
     from pydantic_core import PydanticKnownError
 
     if isinstance(value, str) and not re.fullmatch(r"\s*[+-]?[\d_]+(\.0*)?\s*", value):

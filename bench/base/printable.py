@@ -1,7 +1,5 @@
 """Printable text: what models, users or other systems wrote is shown without control characters."""
 
-from __future__ import annotations
-
 import re
 
 TERMINAL = re.compile(r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|(?:\x1b\]|\x9d)[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c)?")

@@ -225,12 +225,12 @@ def likelihood(objective: Objective, context: Context, batch: list[Encoded]) -> 
         }
 
 
-def finite(value: float, row: Encoded) -> float:
-    """Return a likelihood of a row, or refuse one that no row can be stored with."""
+def finite(value: float, row: Encoded, what: str = "likelihood") -> float:
+    """Return a sum of a row, or refuse one that cannot be stored."""
     if not math.isfinite(value):
         raise BenchError(
-            f"the likelihood of row '{row.id}' is {value}, expected a finite number; if the objective gives tokens the "
-            f"probability 0, its `nll` and `log_probs` return those of a smoothed distribution, as in models/entmax.py"
+            f"the {what} of row '{row.id}' is {value}, expected a finite number; an objective that gives tokens the "
+            f"probability 0 returns `nll` and `log_probs` of a smoothed distribution, as models/entmax.py does"
         )
     return value
 
@@ -384,7 +384,7 @@ def forgetting(objective: Objective, context: Context, batch: list[Encoded]) -> 
         divergence = torch.nn.functional.kl_div(log_probs, start, reduction="none", log_target=True).sum(1)
         sums.index_add_(1, tokens.start + tokens.group, torch.stack([nll, divergence]))
     for row, nll_sum, kl_sum in zip(batch, *sums.tolist(), strict=True):
-        sums_of_row = {"nll_sum": finite(nll_sum, row), "kl_sum": finite(kl_sum, row)}
+        sums_of_row = {"nll_sum": finite(nll_sum, row), "kl_sum": finite(kl_sum, row, "divergence")}
         yield {"id": row.id, **sums_of_row, "n_tokens": len(row.target)}
 
 

@@ -1,7 +1,5 @@
 """`bench evaluate MODEL`: the metrics of a task for a model that was trained elsewhere."""
 
-from __future__ import annotations
-
 import argparse
 
 from bench.commands import run as run_command

@@ -217,7 +217,7 @@ def show(plan: Plan, arguments: RunArguments) -> int:
     except BenchError as error:  # such as a damaged file of another run in the store
         print(f"bench: {error}", file=sys.stderr)
         return 0
-    if plan.is_limited:  # the page, if there is one, is of whole runs
+    if plan.is_limited:  # an existing page shows whole runs, and stays
         return 0
     try:
         path = page_of(leaderboards, Store(results), results / NAME, among(known))

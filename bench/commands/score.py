@@ -59,7 +59,7 @@ def run(given: argparse.Namespace) -> int:
                 failures.append((str(cell.rows_path(key)), BenchError(why)))
     for line in each_once(failures):
         print(f"bench: {line}", file=sys.stderr)
-    unscored = f", {len(failures)} predictions files could not be scored" if failures else ""
+    unscored = f", {number_of(len(failures), 'files')} of predictions could not be scored" if failures else ""
     print(f"{number_of(new, 'scores')} made, {known} stored already{unscored}")
     return exit_code([error for _, error in failures])
 

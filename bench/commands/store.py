@@ -205,7 +205,7 @@ def verification_lines(found: Verification) -> Iterator[str]:
         yield f"{found.equal} values equal those of their sufficient statistics"
     for family, columns in sorted(found.without.items()):
         yield f"{family}: {number_of(columns.total(), 'values have no sufficient statistics')}: {', '.join(columns)}"
-    yield number_of(found.keys, "runs have the keys of their records")
+    yield number_of(found.keys, "runs have keys that match the records")
     yield number_of(len(found.differences), "differences")
 
 

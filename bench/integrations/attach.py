@@ -84,6 +84,8 @@ class Attached:
         self.frozen: list[nn.Parameter] = []  # parameters that it does not train, such as a head that it replaces
         self.hook: Any = None  # by which `guard` is called
         self.passes = 0  # training passes since the last step of the optimiser, of objectives that count steps
+        self.went_back = True  # whether the last of them has had its backward pass
+        self.saved: Any = None  # a configuration of peft with the modules that it saved before
         self.source: Tensor | None = None  # [B, S] that `generate` of an encoder-decoder has read
         self.greedy = False  # whether `generate` takes the most probable token
 
@@ -178,10 +180,11 @@ def attach(
         parameter.data = parameter.data.to(inner.dtype)
     body = backbone.body if isinstance(backbone, Causal) else inner.get_decoder()
     attached.hook = body.register_forward_pre_hook(attached.guard)
-    if state.trained and hasattr(model, "peft_config"):  # adapters are saved with the modules that they name alone
+    if state.trained and hasattr(model, "get_base_model"):  # adapters are saved with the modules that they name alone
         from peft.utils import ModulesToSaveWrapper
 
         config = model.peft_config[model.active_adapter]
+        attached.saved = config, config.modules_to_save
         config.modules_to_save = [*(config.modules_to_save or ()), STATE]
         state = ModulesToSaveWrapper(state, model.active_adapter)
     inner.add_module(STATE, state)
@@ -248,6 +251,8 @@ def detach(model: Any) -> Any:
     attached.hook.remove()
     for parameter in attached.frozen:
         parameter.requires_grad_(True)
+    if attached.saved:
+        config, config.modules_to_save = attached.saved
     delattr(inner, STATE)
     del inner.__dict__[KEY]
     inner.__class__ = attached.kind
@@ -451,7 +456,8 @@ def training_loss(model: Any, attached: Attached, batch: Batch, targets: Tensor,
         MODELS_WITH_STEP_HOOK.add(model)
         n_tokens = int((targets != IGNORED).sum())
         has_gradients = any(parameter.grad is not None for parameter in model.parameters())
-        several = (attached.passes and has_gradients) or (n_items is not None and int(n_items) != n_tokens)
+        several = attached.passes and (has_gradients or not attached.went_back)
+        several = several or (n_items is not None and int(n_items) != n_tokens)
         attached.passes += torch.is_grad_enabled()
         if writes_texts and several and torch.is_grad_enabled():
             raise UsageError(
@@ -462,6 +468,9 @@ def training_loss(model: Any, attached: Attached, batch: Batch, targets: Tensor,
         batch = {**batch, "step": step, "step_tokens": max(n_tokens, 1), "step_rows": len(targets)}
     loss = objective.step_loss(batch)
     if writes_texts:  # whose tokens are not among the targets of the batch
+        if loss.total.requires_grad:
+            attached.went_back = False
+            loss.total.register_hook(lambda _: setattr(attached, "went_back", True))
         return loss.total, loss.total.new_tensor(batch["step_tokens"])
     return loss.total, loss.n_target_tokens.clamp(min=1)
 
@@ -488,13 +497,15 @@ def predicted(objective: Objective, batch: Batch) -> Tensor:
 
 
 def without_labels(model: Any, attached: Attached, arguments: Mapping[str, Any]) -> Any:
-    """Return the method's log-probabilities: of all positions or, in generation, of the last one."""
+    """Return the method's log-probabilities: of all positions or, with a cache, of the last one."""
     objective = attached.objective
     cache = arguments.get(library_keyword(), arguments.get(OLD))
-    if cache is None and arguments.get("use_cache") and not model.config.is_encoder_decoder:
-        cache = new_cache(model.config)  # of a loop over tokens, which gives it back with the next one
     if cache is None:
-        return output_of(model, logits=predicted(objective, batch_of(arguments, model, objective.name)))
+        logits, filled = predicted(objective, batch_of(arguments, model, objective.name)), {}
+        if arguments.get("use_cache") and not model.config.is_encoder_decoder:
+            filled = {library_keyword(): new_cache(model.config)}  # a loop over tokens gives it back with the next one
+            objective.backbone.extend(step_of(model, attached, arguments, *filled.values()))
+        return output_of(model, logits=logits, **filled)
     memory = getattr(cache, "self_attention_cache", cache)
     if not isinstance(memory, RowCache):
         raise UsageError(

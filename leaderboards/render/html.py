@@ -47,8 +47,10 @@ QUESTIONS = {
 }
 """What the best objective does, by the beginning of a metric's name; of all others it `SCORES_BEST`."""
 SCORES_BEST = "scores best"
-NAMED, MORE = 4, 0.1
-"""Further objectives that an answer names, and the share of further parameters that it states when it is exceeded."""
+NAMED = 4
+"""How many further objectives an answer names."""
+MORE = 0.1
+"""By this share the best objective may have more parameters than the baseline before an answer states it."""
 
 
 def write_page(path: Path, board: Mapping[str, Any]) -> None:
@@ -207,9 +209,9 @@ def _best(ranked: Sequence[Any], controls: Sequence[Any], name: str, way: bool) 
             notes = ["exactly the same difference with every seed"]
         elif value["p"] is not None:
             notes = [f"{'significant' if value['differs'] else 'not significant'} (p = {value['p']:.2g})"]
-        theirs = next((row["parameters"] for row in ranked if row["id"] == value["against"]), None)
-        if theirs and best["parameters"] and (share := best["parameters"] / theirs - 1) > MORE:
-            notes.append(f"with {100 * share:.0f} % more parameters than that {BASELINE}")
+        size = next((row["parameters"] for row in ranked if row["id"] == value["against"]), None)
+        if size and best["parameters"] and (share := best["parameters"] / size - 1) > MORE:
+            notes.append(f"with {100 * share:.0f} % more parameters than the {BASELINE} of the comparison")
     others: dict[str, str] = {}  # the best row of each method
     for row in ranked[1:]:
         theirs = row["values"][name]

@@ -173,9 +173,10 @@ def test_a_damaged_file_is_one_clear_line(bench, store_copy, command):
 
 
 def test_a_limited_run_ends_well_and_shows_its_numbers_marked(bench, store_copy):
+    (store_copy / "leaderboard.html").write_text("the page of whole runs")
     ended = bench(*RUN[:-1], "16", "--results", str(store_copy), "--set", "trainer.steps=2", "backbone.width=16",
                   "trainer.batch_size=4")  # fmt: skip
-    assert ended.code == 0
+    assert (ended.code, (store_copy / "leaderboard.html").read_text()) == (0, "the page of whole runs")
     assert "stored already" in ended.err
     assert "NOT COMPARABLE WITH PUBLISHED NUMBERS" in ended.out
     assert "cut by --limit 16" in ended.out

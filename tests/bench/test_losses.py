@@ -27,9 +27,11 @@ def test_value_and_gradients_are_those_of_the_suite(name: str) -> None:
     if name in ("gold", "asft"):
         other = llama()
         options["reference"] = (other.model(rows["input_ids"]).last_hidden_state, other.lm_head.weight)
-    loss = losses.loss_of(
-        name, hidden, model.lm_head.weight, rows["input_ids"], rows["labels"], rows["attention_mask"], **options
-    )
+    given = (hidden, model.lm_head.weight, rows["input_ids"], rows["labels"], rows["attention_mask"])
+    method, _, variant = name.partition(".")
+    settings = {"gamma": 1.0, "floor": 0.0} if variant == "dft" else {"variant": variant} if variant else {}
+    loss = losses.loss_of(name, *given, **options)
+    assert torch.equal(loss, getattr(losses, method)(*given, **options, **settings))
     torch.testing.assert_close(loss, found.total / found.n_target_tokens, rtol=1e-5, atol=1e-6)
     for one, other in zip(torch.autograd.grad(loss, list(model.parameters())), wanted, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-6)

@@ -43,6 +43,7 @@ def silent(monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.socket]:
 def test_the_network_is_off_where_it_is_for_the_library_of_the_hub(
     monkeypatch: pytest.MonkeyPatch, name: str, value: str, offline: bool
 ) -> None:
+    monkeypatch.delenv("TRANSFORMERS_OFFLINE", raising=False)
     monkeypatch.setenv(name, value)
     asked = subprocess.run(
         [sys.executable, "-c", "from huggingface_hub import constants; print(constants.HF_HUB_OFFLINE)"],

@@ -1,7 +1,5 @@
 """`--trials`: what is typed, what is tried, which combination is picked, and what is recorded of it."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

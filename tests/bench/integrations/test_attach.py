@@ -127,7 +127,7 @@ def test_a_loop_over_tokens_goes_on_from_the_cache_that_it_got(method: str) -> N
     for _ in range(4):
         with torch.no_grad():
             output, whole = model(input_ids=new, past_key_values=past, use_cache=True), model(input_ids=ids)
-        torch.testing.assert_close(output.logits[:, -1], whole.logits[:, -1])
+        torch.testing.assert_close(output.logits, whole.logits if past is None else whole.logits[:, -1:])
         new, past = output.logits[:, -1:].argmax(-1), output.past_key_values
         ids = torch.cat([ids, new], 1)
 
@@ -137,8 +137,8 @@ def test_texts_are_the_same_in_training_mode_and_need_the_cache() -> None:
     given = {"input_ids": batch()["input_ids"], "max_new_tokens": 6, "do_sample": False}
     in_training = model.train().generate(given["input_ids"], None, None, max_new_tokens=6, do_sample=False)
     assert torch.equal(model.eval().generate(**given), in_training)
-    for refused in ({"use_cache": False}, {"num_beams": 2}):  # the memory would not follow
-        with pytest.raises(UsageError, match=next(iter(refused))):
+    for refused, remedy in (({"use_cache": False}, "use_cache"), ({"num_beams": 2}, "num_beams=1")):
+        with pytest.raises(UsageError, match=remedy):  # the memory would not follow
             model.generate(**given, **refused)
 
 
@@ -172,6 +172,10 @@ def test_losses_over_written_texts_take_one_pass_a_step() -> None:
         model(**batch())
     with pytest.raises(UsageError, match="gradient_accumulation_steps=1"):
         model(**batch())
+    optimizer.step()
+    optimizer.zero_grad()
+    with pytest.raises(UsageError, match="gradient_accumulation_steps=1"):
+        model(**batch()).loss + model(**batch()).loss
 
 
 def test_a_training_pass_that_bypasses_the_objective_is_refused() -> None:
@@ -218,6 +222,7 @@ def test_what_the_objective_does_not_read_is_refused(given, message: str) -> Non
         ("histalign", {"alhpa": 1.0}, "alpha"),
         ("histalgn", {}, "histalign"),
         ("dft", {}, "tailr.dft"),
+        ("mle", {"reference": "a model"}, "does not use reference"),
         ("mle", {"alpha": 1.0}, "'mle' has no option 'alpha'"),
     ],
 )

@@ -210,7 +210,7 @@ def test_a_metric_that_raises_costs_its_own_scores(here, monkeypatch):
     ended = call("score", "results", "--metrics", "shouts.py:shouts")
     assert (ended.code, ended.err.count("KeyError: 'nothing' (in shouts.py, line ")) == (1, 1)
     assert ", and 15 more: " in ended.err
-    assert "16 predictions files could not be scored" in ended.out
+    assert "16 files of predictions could not be scored" in ended.out
 
 
 def test_how_it_was_asked_for_is_in_no_key_and_no_record(here, monkeypatch):

@@ -312,5 +312,5 @@ def test_verify_computes_its_values_from_sums(bench: Bench, kept: tuple[str, str
     without = sum(sum(columns.values()) for columns in found["without"].values())
     assert 0 < found["equal"] < len(values) == found["equal"] + without
     assert "matrix_rank: 2 values have no sufficient statistics: rank/float32, rank/float64\n" in ended.out
-    assert ended.out.endswith("1 run has the keys of their records\n0 differences\n")
+    assert ended.out.endswith("1 run has keys that match the records\n0 differences\n")
     assert json.loads(bench("store", "verify", folder, board, "--json").out)["keys"] == 2

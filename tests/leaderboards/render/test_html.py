@@ -144,7 +144,9 @@ def test_which_objective_is_best_and_whether_it_is_real_stands_above_a_table():
     rows[1]["values"]["rep"] |= {"p": 0.0, "against": rows[0]["id"]}
     rows[0]["parameters"], rows[1]["parameters"] = 974_336, 1_487_497
     ((_, verdict),) = next(answers(boards.table(rows, columns=columns)))[1]
-    assert verdict.startswith("exactly the same difference with every seed; with 53 % more parameters than that mle; ")
+    assert verdict.startswith(
+        "exactly the same difference with every seed; with 53 % more parameters than the mle of the comparison; "
+    )
     rows[0]["backbone"] = "bilstm"  # without a row of mle there is no difference
     rows[1]["values"]["rep"]["difference"] = None
     found = next(answers(boards.table(rows, columns=columns)))[1]
