@@ -4,8 +4,8 @@
 
 A step is a GPT-2 body with the method's loss, its backward pass and AdamW; each method takes turns with maximum
 likelihood and, with `--attached`, with the step of a model of `transformers` that `bench.attach` has given the method.
-Where there is a GPU, the same step by plain torch and by torch.compile is measured, too. docs/anywhere.md has the ratios
-of attached models from
+Where there is a GPU, the same step by plain torch and by torch.compile is measured, too. The ratios of attached models
+in docs/anywhere.md are from
 
     python -m tools.steps --attached --layers 4 --width 256 --vocabulary 8000 --batch 8 --positions 64 --repeats 20 \\
         --method mle,histalign,trime,ul_token,simctg,label_smoothing,f2softmax,asft,eaft
