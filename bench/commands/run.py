@@ -197,7 +197,7 @@ def say_failed(outcome: Outcome) -> None:
 
 
 def show(plan: Plan, arguments: RunArguments) -> int:
-    """Print the tables of the runs, or the reason why there is none, and write the page unless they are limited.
+    """Print the tables of the runs, or the reason why there is none, and write the page.
 
     Returns:
         The exit code of a page that cannot be written, else 0: a run without tables may be all right.
@@ -205,6 +205,7 @@ def show(plan: Plan, arguments: RunArguments) -> int:
     from bench.board.page import NAME, among, page_of
     from bench.leaderboards.leaderboards import leaderboards_of
     from bench.leaderboards.render.formats import render
+    from bench.leaderboards.table import tables
     from bench.store.store import Store
 
     results = arguments.results_folder
@@ -217,7 +218,7 @@ def show(plan: Plan, arguments: RunArguments) -> int:
     except BenchError as error:  # such as a damaged file of another run in the store
         print(f"bench: {error}", file=sys.stderr)
         return 0
-    if plan.is_limited:  # an existing page shows whole runs, and stays
+    if plan.is_limited and tables(Store(results))[0]:  # the page shows whole runs where there are any
         return 0
     try:
         path = page_of(leaderboards, Store(results), results / NAME, among(known))

@@ -25,9 +25,9 @@ def root(tmp_path):
     return tmp_path
 
 
-def ran(*tasks):
+def ran(*tasks, limit=None):
     """A plan of a run of these tasks."""
-    config = {name: SimpleNamespace(task=name, trainer=SimpleNamespace(limit=None)) for name in tasks}
+    config = {name: SimpleNamespace(task=name, trainer=SimpleNamespace(limit=limit)) for name in tasks}
     return Plan("small", [SimpleNamespace(config=config[name], task=name) for name in tasks])
 
 
@@ -46,6 +46,8 @@ def test_a_run_of_one_task_shows_its_table_and_its_notes_and_the_page_all(root, 
     page_text = (root / "leaderboard.html").read_text(encoding="utf-8")
     assert "logicnlg · test split" in page_text
     assert "1 run with --limit is left out" in page_text
+    show(ran("logicnlg", limit=64), SimpleNamespace(results_folder=root))
+    assert (root / "leaderboard.html").read_text(encoding="utf-8") == page_text, "the page of whole runs stays"
 
 
 def test_notes_of_some_tasks_are_of_these_alone(root):
