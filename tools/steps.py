@@ -157,7 +157,7 @@ def measure_step(
 ) -> list[dict[str, Any]]:
     """Return a record for each step; `flops_per_second` counts those of maximum likelihood for every method.
 
-    `attached` is the time of the step of a model with the method attached, as a ratio to ours, if it was asked for.
+    With `attached`, a record also has the time of a step after `bench.attach`, as a ratio to the suite's own step.
     """
     base, flops = step_of("mle", size, setting), step_flops(size, setting.layers)
     on_gpu = setting.device.type == "cuda"

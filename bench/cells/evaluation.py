@@ -230,7 +230,7 @@ def finite(value: float, row: Encoded, what: str = "likelihood") -> float:
     if not math.isfinite(value):
         raise BenchError(
             f"the {what} of row '{row.id}' is {value}, expected a finite number; an objective that gives tokens the "
-            f"probability 0 returns `nll` and `log_probs` of a smoothed distribution, as models/entmax.py does"
+            f"probability 0 should return `nll` and `log_probs` of a smoothed distribution, as models/entmax.py does"
         )
     return value
 

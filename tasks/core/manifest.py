@@ -118,7 +118,7 @@ def row_json(example: Example) -> bytes:
 
 def only_texts(values: Iterable[Any]) -> bool:
     """Return whether each value is a text or a tuple of texts."""
-    for value in values:  # a loop, because `all` takes twice as long, and this is asked of every row
+    for value in values:  # a plain loop is faster than `all`, and a task has many rows
         if type(value) is not str and (type(value) is not tuple or not TEXT.issuperset(map(type, value))):
             return False
     return True

@@ -1,7 +1,5 @@
 """The picture of the next word: that of the stored models, and refused where their checkpoints are gone."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

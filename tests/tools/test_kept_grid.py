@@ -1,7 +1,5 @@
 """tools/kept_grid.py: slices and what is kept of them; tiny cells in place of the real ones."""
 
-from __future__ import annotations
-
 from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """tools/paper_rows.py: what is run for a table, and slices that go on from each other."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -370,6 +370,8 @@ def test_weights_of_a_method_are_trained_and_saved_with_adapters(first: str, met
     again = peft.PeftModel.from_pretrained(attached(llama(), method, seed=1), tmp_path, is_trainable=True)
     for mode in (True, False):
         torch.testing.assert_close(again.train(mode)(**batch()).loss, model.train(mode)(**batch()).loss)
+    if first == "get_peft_model" and method == "mtp":
+        assert not detach(model).peft_config["default"].modules_to_save, "peft has its own list again"
 
 
 @pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated:FutureWarning")  # peft asks for it

@@ -82,7 +82,7 @@ def test_which_step_is_kept(cell: Cell, measured: list[float], patience: int, st
     assert (found["steps"], found["kept"]["step"]) == (steps, kept)
     assert [step for step, columns in found["validation"] if "score" not in columns] == [
         step for (step, _), value in zip(found["validation"], measured, strict=False) if not isfinite(value)
-    ], "what is not finite cannot be stored"
+    ], "no infinite value and no NaN is stored"
 
 
 @pytest.mark.parametrize("column", ["nll", "ppl", "loss"])
