@@ -1,7 +1,5 @@
 """The command line: it finds the command, whose file imports what it needs, and turns errors into exit codes."""
 
-from __future__ import annotations
-
 import argparse
 import gc
 import importlib

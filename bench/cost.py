@@ -3,8 +3,6 @@
 The memory of activations and the seconds of a step depend on the machine: they are not estimated.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from contextlib import suppress

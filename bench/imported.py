@@ -4,8 +4,6 @@ Nothing is trained and there is no model: `trained.json` has zero steps, and its
 texts, which has one for each row of the test split.
 """
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence

@@ -10,8 +10,6 @@ are made of in `bench.models.functional`. Methods with weights or counts of thei
 model writes, need a model: `bench.attach`.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping
 from contextlib import suppress

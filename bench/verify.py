@@ -4,8 +4,6 @@ A key is the hash of everything that decides a result. A record holds all of tha
 key is computed again from the record alone, without data and without a model.
 """
 
-from __future__ import annotations
-
 import math
 import os
 from collections import Counter

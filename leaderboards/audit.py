@@ -5,8 +5,6 @@ texts are decoded, and the software and hardware it ran on. Time and memory are 
 was given: they are shown and do not count.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Controls: of which methods a row is a control, which row of a sweep of decodings is shown, and trivial controls."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from bench.leaderboards.row import TableRow

@@ -1,7 +1,5 @@
 """Tables: a pure function of the stored files. Numbers share a column only when they measure the same thing."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

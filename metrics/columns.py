@@ -1,7 +1,5 @@
 """Columns: the names of a metric family's columns and their direction, as short patterns."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

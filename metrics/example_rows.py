@@ -1,7 +1,5 @@
 """Example rows: two or four rows of each kind, as stored, for showing a family's columns and signatures."""
 
-from __future__ import annotations
-
 from typing import Any
 
 TEXTS = (

@@ -1,7 +1,5 @@
 """Requirements: what a metric needs in addition to predictions, and whether this machine has it; nothing is loaded."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Stored predictions are rows: a mapping for each example, with its `id`. `gold` m
 compared with.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace

@@ -4,8 +4,6 @@ The models are in `bench.models.backbones.recurrent.bilstm`, the adaptive LSTM i
 `bench.models.functional.adaptive_lstm`. An exemplar is the training target whose source is nearest (section 3.2).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """Baselines: texts written without a model. A method that reads a source or an exemplar must beat them."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from typing import ClassVar
 

@@ -3,8 +3,6 @@
 Shapes: n positions of a slice.
 """
 
-from __future__ import annotations
-
 from torch import Tensor
 
 from bench.base.options import Amount

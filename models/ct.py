@@ -3,8 +3,6 @@
 Shapes: n positions of a slice, M preceding tokens.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from torch import Tensor

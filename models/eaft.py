@@ -3,8 +3,6 @@
 Shapes: n positions of a slice.
 """
 
-from __future__ import annotations
-
 from bench.base.options import Amount
 from bench.models.backbones.backbone import Backbone
 from bench.models.core.head import Head

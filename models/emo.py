@@ -3,8 +3,6 @@
 Shapes: n positions of a slice, V vocabulary, D width of a state.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Literal
 

@@ -5,8 +5,6 @@ The weights are computed in `bench.models.functional.frequency_weights`.
 Shapes: n positions of a slice, V vocabulary, B batch rows, T positions of a row.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Literal
 

@@ -3,8 +3,6 @@
 Shapes: n positions of a slice.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from bench.base.options import Amount, Range

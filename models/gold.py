@@ -5,8 +5,6 @@ The functions are in `bench.models.functional.token_losses`.
 Shapes: n positions of a slice, B rows, T positions of a row.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 from torch import Tensor

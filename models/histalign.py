@@ -8,8 +8,6 @@ Shapes: n positions of a slice, k of them with a pair, K distinct targets of its
 entries.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Literal
 

@@ -3,8 +3,6 @@
 Shapes: n positions of a slice, V vocabulary.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from torch import Tensor

@@ -3,8 +3,6 @@
 Shapes: B batch rows, T positions of a row, n positions of a slice; S losses are kept, R are new.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal
 

@@ -3,8 +3,6 @@
 Shapes: n positions of a slice.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from torch import Tensor

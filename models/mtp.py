@@ -5,8 +5,6 @@
 Shapes: B batch rows, T positions of a row, D width of a state, n heads.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -7,8 +7,6 @@ share a bucket are counted together, and the distribution still sums to one.
 Shapes: n positions of a slice, V vocabulary, W tokens of a text.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 

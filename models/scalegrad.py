@@ -5,8 +5,6 @@ A token is seen at a position if it is one of the earlier targets of the row, el
 Shapes: n positions of a slice, U distinct tokens of a row, V vocabulary.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 from torch import Tensor

@@ -5,8 +5,6 @@ Its hinge over pairs of states is `pair_hinges` of `bench.models.functional.toke
 Shapes: B batch rows, T positions of a row, D width of a state.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from torch import Tensor

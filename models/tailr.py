@@ -5,8 +5,6 @@ The functions are in `bench.models.functional.token_losses`.
 Shapes: n positions of a slice.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Literal
 

@@ -6,8 +6,6 @@ as HistAlign's release computes it, not the TRIME authors' code.
 Shapes: n positions of a slice, V vocabulary, M memory entries, C of them hold a position's target at the most.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 from torch import Tensor

@@ -7,8 +7,6 @@ found in `bench.models.functional.unlikelihood`.
 Shapes: n positions of a slice, B rows, T positions of a row.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace

@@ -5,8 +5,6 @@ The functions are in `bench.models.functional.unlikelihood`.
 Shapes: n positions of a slice, U distinct tokens of a row, B batch rows, T positions of a row.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Literal
 

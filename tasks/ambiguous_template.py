@@ -22,8 +22,6 @@ The authors' split cannot be reproduced, since it was shuffled without a seed. W
 rows in all (the paper rounds to 122k + 250k + 122k); the shuffle decides how a list falls into train, valid and test.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache

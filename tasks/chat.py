@@ -10,8 +10,6 @@ is on what the template writes for the answer and the token that ends texts. Any
 name of each role.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

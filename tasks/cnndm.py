@@ -9,8 +9,6 @@ published form and in our own words:
 The line breaks stay in target and reference, because ROUGE-Lsum takes each line for a sentence.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -9,8 +9,6 @@ words; four people have written a headline each:
 A model trained on Gigaword reads "a bridge in orrin will stay closed until march ## , engineers said on friday .".
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar

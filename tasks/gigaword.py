@@ -8,8 +8,6 @@ with `#` for each digit and `<unk>` for each rare word:
     cracks keep bridge closed
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar

@@ -7,8 +7,6 @@ Source: https://github.com/wenhuchen/LogicNLG (MIT). One instance, as published:
     "Black Ice was released in 6 Country in 2008"
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal

@@ -11,8 +11,6 @@ each song by itself, and leaves out songs of fewer than 50 tokens in training an
 paper says only that the test set is batchified. Words are separated by spaces (eojeol).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar

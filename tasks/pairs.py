@@ -8,8 +8,6 @@ columns of these names:
 `--set task.hub=owner/name task.source=document task.target=summary` reads a data set of the hub.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple

@@ -6,8 +6,6 @@ generation continues its first words. `--set task.hub=owner/name task.field=text
     prompt "In the beginning God created the heaven and the earth.", and then "And the earth was without form, ..."
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path

@@ -7,8 +7,6 @@ and one of train.summary, with tabs between tokens:
     tova lind -lrb- born 1951 -rrb- is a swedish glass blower .
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar

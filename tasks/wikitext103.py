@@ -9,8 +9,6 @@ A model learns blocks of consecutive tokens, whatever article they are of. It is
 and on stretches of 150 tokens, of which it is given 50.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path

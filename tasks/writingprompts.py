@@ -10,8 +10,6 @@ What a model reads is one line, `The last lamp in town will not go out. "Leave i
 generation continues its first 50 tokens.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path

@@ -7,8 +7,6 @@ and in our own words; the sentence is not in the article:
      "summary": "A bridge over the river Orrin will stay closed for a month after cracks were found in it."}
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

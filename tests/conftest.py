@@ -1,7 +1,5 @@
 """Fixtures that several folders use: a clean environment, the command line in this process, one tiny trained store."""
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import io

@@ -4,8 +4,6 @@ A file that is written but not yet on the disk survives everything a test does t
 synced, and in which order, is tested where files are written (tests/bench/base/test_files.py).
 """
 
-from __future__ import annotations
-
 import os
 
 

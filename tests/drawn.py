@@ -1,7 +1,5 @@
 """Grids of parameters of which `make test` runs a part and `make test-long` everything."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """One core: commands of tests execute one run after another unless `--jobs` says otherwise, on any machine."""
 
-from __future__ import annotations
-
 import bench.launch.jobs
 
 

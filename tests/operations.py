@@ -4,8 +4,6 @@ Counted on the CPU, as torch dispatches them. A GPU works behind the program; a 
 such as how many entries of a mask are true, makes it wait until everything before has run.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager

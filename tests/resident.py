@@ -1,7 +1,5 @@
 """Resident memory of this process, as Linux tells it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 STATUS = Path("/proc/self/status")

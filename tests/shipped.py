@@ -1,7 +1,5 @@
 """The modules that are shipped, by the names they are imported under; pkgutil does not see mapped packages."""
 
-from __future__ import annotations
-
 import ast
 import gc
 import tomllib

@@ -1,7 +1,5 @@
 """Constraints: everything that the project asks for is pinned to a version that it allows."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from itertools import chain

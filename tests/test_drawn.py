@@ -1,7 +1,5 @@
 """tests/drawn.py: every pair is there, and every value comes every day."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.drawn import in_turn

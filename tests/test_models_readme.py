@@ -1,7 +1,5 @@
 """The classes of models/README.md and its examples keep to the contract."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

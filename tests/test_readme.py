@@ -1,7 +1,5 @@
 """README and docs show true output: tables are made again from stored runs, examples in Python are run."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

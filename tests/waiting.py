@@ -1,7 +1,5 @@
 """Waiting for other processes, for as long as it takes and no longer."""
 
-from __future__ import annotations
-
 import socket
 import time
 from collections.abc import Callable

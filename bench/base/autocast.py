@@ -1,7 +1,5 @@
 """Autocast: mixed precision, by the name that a trainer takes."""
 
-from __future__ import annotations
-
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 

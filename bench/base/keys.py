@@ -1,7 +1,5 @@
 """Keys: content-addressed names of stored files."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """Machine: its processors, its processes, and the folder for what can be made again at any time."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import platform

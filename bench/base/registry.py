@@ -3,8 +3,6 @@
 The same functions find plug-ins: `module:Name` or `file.py:Name`. Keys contain the hash of their source.
 """
 
-from __future__ import annotations
-
 import fnmatch
 import hashlib
 import importlib

@@ -1,7 +1,5 @@
 """Seeds: every random draw has its own, a pure function of what it is for."""
 
-from __future__ import annotations
-
 import hashlib
 
 

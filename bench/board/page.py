@@ -1,7 +1,5 @@
 """The page: every leaderboard of a store as one HTML file, with texts of the models."""
 
-from __future__ import annotations
-
 import sys
 from collections import defaultdict
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Build: from a run to an objective with its initial weights, and the codec of its backbone."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial

@@ -3,8 +3,6 @@
 A run that was joined from a snapshot has neither weights nor predictions. Its scores take their place.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@ The rows are 200 passages of 40 words of WikiText-103's test split, the same for
 this machine the evaluation is not made, and a plan says so: other text would give another number under the same name.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Make: an objective and its task for the user's own trainer, as `bench run` makes them for a run."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping
 from dataclasses import replace

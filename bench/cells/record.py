@@ -1,7 +1,5 @@
 """Record: what is stored of a trained run with its weights, and the configuration that repeats it here or elsewhere."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Required evaluations of a run, and the keys of their predictions. Nothing is imported that trains or generates."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace

@@ -1,7 +1,5 @@
 """Scoring: stored rows to stored numbers, without a model, the same bits however many processes made the rows."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress

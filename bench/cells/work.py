@@ -1,7 +1,5 @@
 """Work on one run in one process: training, then the predictions that are missing, or this process' share of both."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, replace

@@ -1,7 +1,5 @@
 """`bench compare`: every setting in which two runs differ, and whether it is the objective alone."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections.abc import Sequence

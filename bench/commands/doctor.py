@@ -1,7 +1,5 @@
 """`bench doctor`: the packages, devices and models of metrics on this machine, and how to get what is missing."""
 
-from __future__ import annotations
-
 import argparse
 import importlib.metadata
 import platform

@@ -1,7 +1,5 @@
 """`bench models`: list and download the public models that metrics and backbones need."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """`bench report`: leaderboards from the stored files alone."""
 
-from __future__ import annotations
-
 import argparse
 import gc
 import os

@@ -1,7 +1,5 @@
 """`bench score`: metrics from stored predictions, without a model."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 import traceback

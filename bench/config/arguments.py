@@ -1,7 +1,5 @@
 """The arguments of `bench run`, as they were given, before any name is looked up."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Mapping
 from dataclasses import dataclass, fields

@@ -1,7 +1,5 @@
 """Configuration of a run: frozen and typed, resolved once, and stored with every default next to the results."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path

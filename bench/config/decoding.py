@@ -8,8 +8,6 @@ name of one (`model`, `posterior`, `decoupled`, `f2_released`), or if `rest` is 
 `model:posterior:Name`. The path of a file has no comma, `+`, `=` or `:` in it.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from bench.base.options import read_options, words_of

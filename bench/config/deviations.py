@@ -4,8 +4,6 @@ Nothing here is typed twice: the settings are those of the run's configuration, 
 (`tasks/papers`). So a change of a recipe appears as a deviation at once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict
 

@@ -1,7 +1,5 @@
 """Decodings: the ways to turn next-token distributions into text; README.md shows how to add one."""
 
-from __future__ import annotations
-
 from bench.base.registry import Entry
 
 DECODINGS = {

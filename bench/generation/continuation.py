@@ -6,8 +6,6 @@ so the last token of a text costs no forward pass.
 Shapes: B rows, R texts that grow at once, T tokens read and written, N new tokens, V vocabulary, D width of a state.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -6,8 +6,6 @@ the same model, token for token, which the tests compare. The library's own loop
 for each beam, ask the device after each token whether all texts have ended, and know no cache of an objective's memory.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import takewhile
 

@@ -3,8 +3,6 @@
 Shapes: B rows, T tokens so far, N new tokens.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

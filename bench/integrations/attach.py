@@ -10,8 +10,6 @@ keeps its name, its parameters and `save_pretrained`; those of the objective are
 Shapes: B rows, T tokens of a row, N new tokens of a generation step, V vocabulary, D width of a state.
 """
 
-from __future__ import annotations
-
 import inspect
 import warnings
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """Trainer: a subclass of any trainer of `transformers` or TRL that trains its model by an objective of this suite."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from bench.cells.make import name_of

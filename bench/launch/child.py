@@ -3,8 +3,6 @@
 The scratch folder of the run has the files of `processes.py`, and `outcome.json`: what became of the run.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

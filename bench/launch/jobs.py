@@ -5,8 +5,6 @@ which has its share of the GPUs; `bench.run(executor=...)` takes the same functi
 children, a run that another command has locked is tried again later, and one whose process was killed once more.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import re

@@ -4,8 +4,6 @@ The system releases the lock of a process that ends, however it ends, so another
 last state. Files are written under temporary names and renamed; two holders would cost work and never a result.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import platform

@@ -6,8 +6,6 @@ the run there are `work.json` (what they call), and for each rank `process.<rank
 `end.<rank>` (how it ended, unless it was killed).
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import math

@@ -6,8 +6,6 @@ once. A signal that comes together with the first does not count as a second one
 SIGUSR1 and SIGUSR2 never count as a second one: a scheduler announces the end of a job with them, sometimes twice.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import threading

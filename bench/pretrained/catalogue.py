@@ -1,7 +1,5 @@
 """The catalogue of pretrained models (`models.toml`): what each is, where it must lie, and whether it does."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import tomllib

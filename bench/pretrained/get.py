@@ -7,8 +7,6 @@ quantised weights into float32 safetensors. Where a download is impossible, the 
 put it.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import logging
 import shutil

@@ -1,7 +1,5 @@
 """Checkpoints: parameters and buffers as safetensors, loaded only where their hash is right."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

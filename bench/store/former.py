@@ -9,8 +9,6 @@ Every reader of a store goes through here (called by `store.py`), so no other mo
   Whether a plug-in has one is not recorded, so its older `full` is no number.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@ Two files are the same if their bytes are, or if their contents are equal: time 
 snapshot has records and statistics only; `bench run` then makes only what these do not have.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field

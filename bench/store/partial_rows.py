@@ -1,7 +1,5 @@
 """Partial predictions: the finished batches of an evaluation that is not complete, each a line closed by its hash."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Provenance: versions, code, host and time when a file was made; stored with its content, and in no hash."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib.metadata
 import os

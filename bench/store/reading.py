@@ -3,8 +3,6 @@
 The hash of a record shows that it is unchanged, not that this program wrote it; so its fields are checked, too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """States of a training that is not finished. The last two are kept, each closed by its hash."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import shutil

@@ -4,8 +4,6 @@ Each check is a function of a `Subject`, a small model with a few rows, in float
 precision, and returns what it measured. If the first check fails, the others are not run.
 """
 
-from __future__ import annotations
-
 import copy
 import math
 import tempfile

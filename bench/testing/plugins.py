@@ -1,7 +1,5 @@
 """Checks of tasks, metrics, backbones and decodings: for errors that end no run and make its numbers wrong."""
 
-from __future__ import annotations
-
 import inspect
 import math
 import random

@@ -1,7 +1,5 @@
 """Run the checks of one plug-in and report them. A check returns what it measured, or raises."""
 
-from __future__ import annotations
-
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Subject: one method on one small backbone, made as the program makes a run, with rows of the built-in sample."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Events: what happens while a run is executed. Progress lines and loggers are made from them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 

@@ -1,7 +1,5 @@
 """Execution: how one process works on a run. Its settings change speed, memory and the last bits of numbers."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Recorder: the curve of a training, and the step at which a loss or a weight was no longer finite."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -8,8 +8,6 @@ The best weights are part of the training state. Lightning's ModelCheckpoint wri
 a kill between the two the file would not be that of the state.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """StateKeeper: keeps the state of a training every few minutes and when a signal comes, at the ends of steps."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 from typing import Any

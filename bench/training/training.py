@@ -1,7 +1,5 @@
 """Training: one run through a Lightning Trainer, to its weights and the record of the training."""
 
-from __future__ import annotations
-
 import logging
 import os
 import warnings

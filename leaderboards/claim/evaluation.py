@@ -5,8 +5,6 @@ other way, the p of a reversal is the smallest of those, times the number of com
 the claims of the paper that are tested.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """Evidence: what stored rows show of a claim, part by part, with the preconditions of both sides and the controls."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence

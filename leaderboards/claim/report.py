@@ -1,7 +1,5 @@
 """The report on papers' claims: as Markdown, and as plain content for JSON and the page."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """The board: every leaderboard as one JSON content (`board.schema.json`), which every format and the page render."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

@@ -3,8 +3,6 @@
 The template draws them as SVG; positions are in the units of the SVG.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

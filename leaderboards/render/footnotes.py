@@ -1,7 +1,5 @@
 """Footnotes: the notes under a table, and the meaning of the marks of its numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from bench.leaderboards.row import TableRow, short_decoding

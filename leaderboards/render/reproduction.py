@@ -6,8 +6,6 @@ each reason for a number that is missing or not comparable; then follow the sett
 paper.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

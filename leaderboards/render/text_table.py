@@ -3,8 +3,6 @@
 A table that is wider than the terminal is split by columns; nothing is cut.
 """
 
-from __future__ import annotations
-
 import io
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Baseline: the row of `mle` that a row of a table is compared with."""
 
-from __future__ import annotations
-
 from bench.leaderboards.row import TableRow
 from bench.leaderboards.table import Table
 

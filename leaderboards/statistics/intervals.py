@@ -5,8 +5,6 @@ Two variances are kept apart. Seeds (training noise): Student's t, because a boo
 SciPy is imported inside the functions: a board of one seed does without its fifth of a second.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Mapping, Sequence

@@ -5,8 +5,6 @@ rejects true null hypotheses of BLEU more than twice as often as it says. It is 
 items. Whether another seed would differ is tested by `intervals.paired_difference`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 

@@ -7,8 +7,6 @@ copy rate. The longest copied span is the longest run of words that occurs in th
 Words are lower-cased runs of letters and digits in any script, so that punctuation and letter case do not hide a copy.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Sequence

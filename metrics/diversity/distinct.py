@@ -11,8 +11,6 @@ seq-rep-n is the share of a text's n-grams that are not new in it, mean over tex
 code divides by zero where no text is long enough; the value is None here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal

@@ -1,7 +1,5 @@
 """How often tokens are generated, compared with how often they truly occur: KLD, JSD and Uniq (F2-Softmax 4.1.6)."""
 
-from __future__ import annotations
-
 import math
 
 from bench.metrics.diversity.ngrams import Integers, NgramCounts

@@ -6,8 +6,6 @@ signature contains a hash of the true continuations' token ids, which differs wi
 are cut to and with the set of texts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

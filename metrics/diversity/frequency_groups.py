@@ -6,8 +6,6 @@ repository: tasks/papers/f2softmax.toml) it is the rarer group, so that the firs
 together.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -11,8 +11,6 @@ It also depends on where k-means starts (85.2, 84.5 and 77.3 from three seeds at
 five clusterings, and their standard deviation has a column; until version 2 the value was that of seed 25.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -13,8 +13,6 @@ symbols at both ends, leaves n-1 shorter and n-1 empty slices of padding behind,
 a side lacks has frequency 1e-10. That padding raises MS-Jaccard-3 of 100-token texts by several points.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

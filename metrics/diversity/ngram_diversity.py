@@ -15,8 +15,6 @@ The plain columns are of words between white space, as in SimCTG's code, and com
 `/tokens` are of token ids, where rows have them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal

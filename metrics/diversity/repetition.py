@@ -6,8 +6,6 @@ The prose of that paper asks for 3 repeats of 2 tokens or more; by the code, "a 
 c" is one, as here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from bench.metrics.diversity.ngrams import Texts

@@ -12,8 +12,6 @@ n-grams, and 0 without a shared token, as nltk's method1, which the inventors' p
 texts; here on all).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Literal

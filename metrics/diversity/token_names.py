@@ -1,7 +1,5 @@
 """How signatures name the tokens of stored rows, and the names of columns by their definition."""
 
-from __future__ import annotations
-
 import hashlib
 
 from bench.metrics.diversity.ngrams import Texts, flatten

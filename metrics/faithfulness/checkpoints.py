@@ -4,8 +4,6 @@ A checkpoint is a folder, or the id of a hub repository that is in the cache; no
 gives random values to weights that a checkpoint lacks and goes on, so every loader here calls `check_weights`.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

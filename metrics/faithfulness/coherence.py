@@ -5,8 +5,6 @@ another by its name for `bench models get`, its hub id or folder; its numbers ha
 prompt i with text i. A pair in which the text or the prompt has no word counts 0.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from functools import partial

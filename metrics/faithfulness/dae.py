@@ -12,8 +12,6 @@ the number: tab-separated values with a row for each summary, `id`, `context` (i
 label in `DROPPED`, which the model does not classify, are left out.
 """
 
-from __future__ import annotations
-
 import csv
 import os
 from collections.abc import Iterator, Mapping, Sequence

@@ -6,8 +6,6 @@ names its pooling itself: the mean or the first token. The authors' tool cuts ev
 cut only to the positions of the model, and the cut texts are counted.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass

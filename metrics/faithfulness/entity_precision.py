@@ -12,8 +12,6 @@ find far fewer entities in lower-case text, so such text has no value. The tagge
 its name.
 """
 
-from __future__ import annotations
-
 import importlib
 import itertools
 import os

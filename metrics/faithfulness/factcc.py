@@ -4,8 +4,6 @@ The classifier reads (document, claim) in this order, uncased, 512 word pieces, 
 was trained on single sentences as claims, so each sentence of a summary is a claim.
 """
 
-from __future__ import annotations
-
 import itertools
 import os
 from collections.abc import Sequence

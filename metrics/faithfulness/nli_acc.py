@@ -6,8 +6,6 @@ folder of the authors' `model_ep4.pt` (from NLI_models.zip) with bert-base-multi
 `vocab.txt`.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence

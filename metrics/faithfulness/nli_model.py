@@ -7,8 +7,6 @@ come from the first piece. Parameters have the names of the authors' file. Their
 by the standard deviation with n - 1 degrees of freedom plus epsilon.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -7,8 +7,6 @@ list of abbreviations, because only at the end of a sentence a full stop is sepa
 needed.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from functools import cache

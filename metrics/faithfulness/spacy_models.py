@@ -1,7 +1,5 @@
 """spaCy models: which one is here, as a package or in a folder; it is loaded once, and its version is in signatures."""
 
-from __future__ import annotations
-
 import importlib
 import json
 from functools import lru_cache

@@ -5,8 +5,6 @@ becomes "7.1", "01" becomes "1", an integer in a column with an empty cell "1.0"
 Published values have this, and signatures call it `cells:plog`.
 """
 
-from __future__ import annotations
-
 import importlib
 import io
 from collections.abc import Mapping, Sequence

@@ -4,8 +4,6 @@ The model reads at most 512 pieces of sentence and table, as `TapasTokenizer` of
 dropped from the end of a table that does not fit.
 """
 
-from __future__ import annotations
-
 import itertools
 import os
 from collections.abc import Sequence

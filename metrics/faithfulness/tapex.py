@@ -5,8 +5,6 @@ a cell of 15 byte-pair pieces or more keeps its first 15, and past 1,024 pieces 
 tokenizer class is gone from `transformers`; BART's with a space before the first word gives the same ids.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from typing import Any

@@ -9,8 +9,6 @@ A word is found through the first token of its spelling with or without a leadin
 a first token that both words share therefore finds both.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from bench.metrics.score import Counts, Family, Gold, Row, Score, score_of_sums

@@ -5,8 +5,6 @@ The rate is over the target tokens that some readable memory entry holds; the ot
 first; methods without a cache have the numbers too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from bench.metrics.score import Counts, Family, Gold, Row, Score, score_of_sums

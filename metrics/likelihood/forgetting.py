@@ -5,8 +5,6 @@ P, and the divergence KL(P_start || P) from the distribution before fine-tuning.
 general text has a divergence of 0 and the likelihood of the model that it started from.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from bench.metrics import sums

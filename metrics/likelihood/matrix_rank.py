@@ -9,8 +9,6 @@ with the eps of single precision true but weaker directions are lost: a trained 
 names no tolerance, and its 762 for width 768 looks like this effect; both precisions are reported.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal
 

@@ -5,8 +5,6 @@ short one. Only words and bytes can be compared across tokenizers, under each of
 of tokens.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Literal

@@ -10,8 +10,6 @@ BLEU's tokenizer is chosen by the script of the references and named in the sign
 ko-mecab and ja-mecab need dictionaries of their own.)
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Any, Literal

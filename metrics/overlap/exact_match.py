@@ -1,7 +1,5 @@
 """Exact match of a final answer, as for arithmetic in words: GSM8K (Cobbe et al. 2021) ends a text with `#### 42`."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

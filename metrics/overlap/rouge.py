@@ -22,8 +22,6 @@ Checked against the authors' logs of ROUGE-1.5.5 on XSum (11,334 texts, three sy
 `rouge-1.5.5` is within 0.01 of every one, `stemmed` up to 0.45 below, because it does not know irregular forms.
 """
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import re

@@ -12,8 +12,6 @@ official script: the value is then positive and below 1e-100. Values equal nltk'
 Checked against published outputs: `GPT_gpt2_12.65` gives 48.84/27.14/12.65 by sentence and 50.64/30.85/19.49 by corpus.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache

@@ -4,8 +4,6 @@ Shapes: B rows, T positions, S source tokens, E exemplar tokens, N new tokens of
 width of a state.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property

@@ -3,8 +3,6 @@
 Shapes: B rows, T tokens of a row (so T - 1 positions predict a token), D width of a state.
 """
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np

@@ -3,8 +3,6 @@
 Shapes: B rows, S source tokens, T target positions, N new tokens of a generation step, D width of a state.
 """
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 import torch

@@ -6,8 +6,6 @@ random state of the caller stays as it was. Differences are in nats, between log
 Shapes: B rows, T positions, V vocabulary, D width of a state.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from textwrap import shorten

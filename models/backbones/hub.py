@@ -1,7 +1,5 @@
 """Pretrained backbones: a hub id, a local folder, or a model that `bench models get` converted."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path

@@ -10,8 +10,6 @@ on. A model whose code comes with its checkpoint has the name of the version tha
 Shapes: B rows, T positions, N new tokens of a generation step.
 """
 
-from __future__ import annotations
-
 import inspect
 from functools import cache, lru_cache
 from typing import Any

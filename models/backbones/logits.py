@@ -5,8 +5,6 @@
 The scale goes on the hidden state, so a head stays one matrix product. The cap is a function of the logits.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

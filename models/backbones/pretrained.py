@@ -4,8 +4,6 @@ A branch such as `main` moves. So the commit is settled when a repository is fir
 cache from then on; configuration, tokenizer and weights are all loaded at it.
 """
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path

@@ -6,8 +6,6 @@ Losses and gradients are the same in every bit: what is drawn, as for dropout, i
 Source: Chen et al. 2016, "Training Deep Nets with Sublinear Memory Cost"; `torch.utils.checkpoint`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial

@@ -4,8 +4,6 @@ They measure what a method costs at real size, and give rows at real size where 
 never stand for a paper's own, which begin with trained weights.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

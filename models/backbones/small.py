@@ -1,7 +1,5 @@
 """Backbones that are built from their options and trained from scratch: two small ones, and F2-Softmax's decoder."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal

@@ -6,8 +6,6 @@ and continuation with gradient.
 Shapes: B batch rows, T tokens of a row.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace

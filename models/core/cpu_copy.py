@@ -7,8 +7,6 @@ arrays it was made of (`moved`), and a backbone hands them on with its states (`
 Shapes: B batch rows, T positions, M memory entries.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Mapping
 from functools import cached_property
 from typing import Any, TypeVar

@@ -8,8 +8,6 @@ never keeps [n, V] for a backward pass.
 Shapes: n positions of a slice, V vocabulary, D width of a state, k tokens of a position.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cached_property
 

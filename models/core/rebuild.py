@@ -1,7 +1,5 @@
 """Rebuild: what takes the place of a task and of its data where an objective is made from a checkpoint alone."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -18,8 +18,6 @@ Shapes: B rows, T positions, I input width, D state width, r coefficients. The o
 new content, forget gate, output gate. In names, `of_x` is the gradient of the loss by x.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import torch

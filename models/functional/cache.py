@@ -13,8 +13,6 @@ that HistAlign uses.
 Shapes: n positions of a slice, P query positions, M memory entries, S source tokens, V tokens, D width.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -12,8 +12,6 @@ search use. A beam is then scored by log p2 alone, and p1 does not enter its sco
 Shapes: n rows, V tokens, C classes, S tokens of a class.
 """
 
-from __future__ import annotations
-
 import math
 
 import torch

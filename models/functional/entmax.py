@@ -15,8 +15,6 @@ positions of 8,000 and 49,152 tokens).
 Shapes: n positions, V tokens.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -6,8 +6,6 @@ since training began; nothing decays.
 Shapes: V tokens, B rows, T positions, n positions of a slice.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 import torch

@@ -11,8 +11,6 @@ Grave et al., one softmax over scores and cache, is eq. 3 of HistAlign: it is in
 Shapes: n positions, M memory entries, N keys, k neighbours, V tokens, D width.
 """
 
-from __future__ import annotations
-
 import math
 
 import torch

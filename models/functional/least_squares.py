@@ -5,8 +5,6 @@ Only sums of products are kept, so memory does not grow with the rows.
 Shapes: n rows, D inputs, K outputs.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -11,8 +11,6 @@ The mass of a class is the sum of its tokens' counts.
 Shapes: V tokens, K classes. Class 0 holds the most frequent tokens.
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_right
 from functools import partial

@@ -18,8 +18,6 @@ with each further one.
 Shapes: n positions (rows), M memory entries, C most entries that hold a target, V tokens, D width, U distinct tokens.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple

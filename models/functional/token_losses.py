@@ -8,8 +8,6 @@ has no gradient.
 Shapes: n positions, M other tokens of a position, V tokens, B texts, T positions of a text, D width of a state.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Literal
 

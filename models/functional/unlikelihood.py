@@ -5,8 +5,6 @@ Welleck et al. 2020, "Neural Text Generation with Unlikelihood Training".
 Shapes: n positions of a slice, B batch rows, T positions of a row, U distinct tokens of a row, k any number of tokens.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Example: one row of a task, as it was published or generated, before any tokenizer has seen it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any

@@ -5,8 +5,6 @@ As objects, millions of rows take several times the memory of their texts, in ev
 the same file, and none is ever out of date.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice

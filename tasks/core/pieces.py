@@ -1,7 +1,5 @@
 """Pieces: runs of the words of a text, cut in linear time and little memory however long a line is."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from itertools import islice

@@ -1,7 +1,5 @@
 """Progress of long work on the rows of a task."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 

@@ -8,8 +8,6 @@ as word vectors: any value will do.
 `[[unstated]]` has the `names` of what a recipe sets although the paper says nothing of it.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass

@@ -1,7 +1,5 @@
 """Recipes: settings that several tasks have in common, for each preset."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -3,8 +3,6 @@
 The samplers of torch and Lightning repeat rows to fill the ranks, and cannot start in the middle of an epoch.
 """
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Codec: examples to token ids and batches, for either architecture."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass

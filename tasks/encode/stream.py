@@ -4,8 +4,6 @@ F2-Softmax section 4.1.4 evaluates so: the test set is "batchified", that is lai
 of 150 tokens the first 50 are the prefix of a continuation of 100.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ analogy are nearly a parallelogram, which keeps a plain softmax from picking one
 without pretraining has no such embeddings, so they are drawn here with that shape and stay fixed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Bags of words: which words a text has and how often, in any script, as sparse integer rows."""
 
-from __future__ import annotations
-
 import unicodedata
 from array import array
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Exemplars: for each row the training target whose source is nearest to the row's own (AdaDec, section 3.2)."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import zipfile

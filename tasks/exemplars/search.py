@@ -5,8 +5,6 @@ Not scipy.sparse: its product of the count matrices is the same numbers, but tak
 same product, and compares cosines as floats, so that ties are decided by rounding.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial

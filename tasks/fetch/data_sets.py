@@ -4,8 +4,6 @@ A data set of the hub is kept by its commit, so that it is downloaded once and r
 that `save_to_disk` wrote is read where it is. `bench.tasks.files.records` reads the rows.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ first question that a silent network answers within seconds, the comparison of e
 lists, and errors that say what to do.
 """
 
-from __future__ import annotations
-
 import errno
 import fnmatch
 import json

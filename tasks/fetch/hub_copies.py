@@ -1,7 +1,5 @@
 """The copies on the hub that tasks are read from, as `hub_copies.toml` lists them."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from collections.abc import Mapping, Sequence

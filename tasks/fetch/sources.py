@@ -1,7 +1,5 @@
 """Where a task's rows come from: a data folder, the cache, the hub, or the built-in sample, in this order."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass

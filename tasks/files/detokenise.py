@@ -10,8 +10,6 @@ them, `'s` and the like the word before, and plain quotes open and close in turn
 - knows other languages.
 """
 
-from __future__ import annotations
-
 import re
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """Expected files: which of a publisher's files are in a folder."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Gigaword's written form: lower case, `#` for digits, words and marks apart, as the published sentences have it."""
 
-from __future__ import annotations
-
 import re
 
 UNKNOWN = re.compile(r"(?<!\S)UNK(?!\S)")

@@ -1,7 +1,5 @@
 """Lines of a text file with their numbers, decoded one by one, so that the error of a bad row names file and row."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import zlib

@@ -1,7 +1,5 @@
 """Published: a split's files as publishers and the hub name them, and their rows, each with an id."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence

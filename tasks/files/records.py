@@ -4,8 +4,6 @@ Files are read by hand, not by `datasets`: it names no line of a bad row, takes 
 holds a whole row group of parquet where this holds a batch, and costs a second to import.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import re

@@ -4,8 +4,6 @@ The pre-computation follows the description of PLOG (Liu et al. 2022), which His
 in its column seen from the top and from the bottom, and each column's sum and average, written with the cells.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from bisect import bisect_left

@@ -1,7 +1,5 @@
 """User data: which files, or folders of a saved data set, have a split, and which rows are held out for a split."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections import Counter

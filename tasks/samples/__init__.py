@@ -15,8 +15,6 @@ a text of paragraphs. The rows of a file without forms are what they say. The lo
 operation with its arguments: a column is an index, a name a cell of column 0, and values are written as in the text.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """A method with a reference model, for tests."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import torch

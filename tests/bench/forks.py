@@ -1,7 +1,5 @@
 """Run a function in a forked child: for limits and signals that would end the test run."""
 
-from __future__ import annotations
-
 import json
 import os
 import resource

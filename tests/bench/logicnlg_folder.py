@@ -1,7 +1,5 @@
 """A folder with LogicNLG's files, three rows a split."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

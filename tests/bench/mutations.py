@@ -1,7 +1,5 @@
 """Objectives that are wrong in one way each: `bench check tests.bench.mutations:OffByAConstant`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """Modules with a user's own method, written where a test may import them."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

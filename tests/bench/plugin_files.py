@@ -1,7 +1,5 @@
 """Plug-ins of a user, one of each kind, as files that tests write and load; and the run that uses all of them."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Processes of the two-process check forked from one that has imported everything, in place of fresh interpreters."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Options of `bench run`: what their help says, what goes together, and what is refused instead."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -3,8 +3,6 @@
 A fork server imports everything once, so that a child costs milliseconds where a fresh interpreter costs seconds.
 """
 
-from __future__ import annotations
-
 import importlib
 import multiprocessing
 import os

@@ -1,7 +1,5 @@
 """Fixtures of the end-to-end tests: one trained matrix for all of them, and children that may be killed."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable, Iterator

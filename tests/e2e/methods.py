@@ -1,7 +1,5 @@
 """Objectives that go wrong, as a user's own classes: `--method tests.e2e.methods:Raises`."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

@@ -1,7 +1,5 @@
 """Trainings that are stopped after a step and taken up again, for any method."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

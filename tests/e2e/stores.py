@@ -1,7 +1,5 @@
 """What the end-to-end tests compare: the canonical content of a store, that is all of it but provenance."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Controls, end to end: one training serves a method and those that read it, and what needs no model has none."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path

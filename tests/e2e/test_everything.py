@@ -1,7 +1,5 @@
 """Everything: every method runs on every task's sample, or the plan says why not."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A run on a machine that lacks packages which only some commands need, as a borrowed one with a GPU may."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Forgetting: a fine-tuned model is compared with the model it started from, on rows of WikiText-103."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

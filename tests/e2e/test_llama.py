@@ -1,7 +1,5 @@
 """LLaMA-2, end to end on a tiny model of its architecture: read without training, and trained."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

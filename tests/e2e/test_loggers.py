@@ -1,7 +1,5 @@
 """Loggers are views: what they show is what is stored, and whatever they do no result feels it."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Callable

@@ -5,8 +5,6 @@ scratch. Each runs in a process of its own, `python -m tests.e2e.test_real_size 
 prints one line of JSON.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os

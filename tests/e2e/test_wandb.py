@@ -3,8 +3,6 @@
 The values that loggers are given are compared with what is stored in test_loggers.py.
 """
 
-from __future__ import annotations
-
 import json
 import platform
 import socket

@@ -1,7 +1,5 @@
 """One tiny training, in this process or shared among several."""
 
-from __future__ import annotations
-
 import json
 import os
 from dataclasses import asdict, dataclass, field, replace

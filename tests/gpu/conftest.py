@@ -1,7 +1,5 @@
 """Where these tests run: on a GPU, or on a processor when the machine's own people rehearse (`REHEARSE=1`)."""
 
-from __future__ import annotations
-
 import os
 import warnings
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """On a GPU: losses, gradients and texts are those of a processor, and nothing waits for the device."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

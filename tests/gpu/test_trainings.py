@@ -1,7 +1,5 @@
 """On a GPU: whole trainings, alone and as one rank of a group, taken up again, and twice the same."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from pathlib import Path
 from typing import Any

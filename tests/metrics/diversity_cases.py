@@ -3,8 +3,6 @@
 The slow ones follow the description of the F2-Softmax authors' code step by step, with dictionaries and loops.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import random

@@ -1,7 +1,5 @@
 """Example rows of every metric family for the tester in test_every_family.py: one entry of CASES each."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any

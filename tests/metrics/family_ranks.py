@@ -1,7 +1,5 @@
 """Torchmetrics classes of several families as one of several processes, each with its own rows."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Small real rows for the tester of every metric family, and the tiny models that it scores them with."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys

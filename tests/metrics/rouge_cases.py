@@ -1,7 +1,5 @@
 """Texts, published outputs, oracles and values of plain texts that the tests of overlap share."""
 
-from __future__ import annotations
-
 import gzip
 import math
 import os

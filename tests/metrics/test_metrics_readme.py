@@ -1,7 +1,5 @@
 """The metrics of metrics/README.md are scored and pass the tester."""
 
-from __future__ import annotations
-
 import re
 import sys
 import types

@@ -4,8 +4,6 @@ The golden vectors of tests/golden/modern: inputs are float32, values and gradie
 there is no loss; `grad_logits` is the gradient of the sum over rows.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import dataclass

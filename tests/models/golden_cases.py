@@ -6,8 +6,6 @@ Letters: B texts, T positions, M memory entries, V tokens, D width; the n = B*T 
 - Encoder-decoder: row t predicts labels[t]; entry k is encoder state k labelled input_ids[k]; all but pads are read.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from functools import cache

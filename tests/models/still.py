@@ -1,7 +1,5 @@
 """Tiny models without dropout, and training batches of uneven rows for them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -1,7 +1,5 @@
 """SimCTG and CT as classes: golden vectors in value and gradient, batches, windows."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Controls that train nothing: memories, decoders and temperatures, what is chosen for them, and counts as a model."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import replace

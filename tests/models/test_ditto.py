@@ -1,7 +1,5 @@
 """DITTO as a class: golden vectors, the texts it makes, which tokens are penalised, steps and micro-batches."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Entmax: optimality, golden values, what is evaluated and what is decoded, where it does not fit."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """F2-Softmax: classes, fast and plain loss, the start from a trained softmax, and decoding by eq. 7 in every mode."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

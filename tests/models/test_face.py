@@ -4,8 +4,6 @@ The vectors come from the released code in float64 (`orig`) and from F2-Softmax'
 is divided by all positions, padding included.
 """
 
-from __future__ import annotations
-
 import copy
 import json
 from pathlib import Path

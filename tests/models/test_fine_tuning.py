@@ -1,7 +1,5 @@
 """Losses of fine-tuning: EAFT and ASFT against the released arithmetic, EMO and GOLD against golden vectors."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -3,8 +3,6 @@
 Every golden case runs through a step of the class, with the head in its fast and in its plain form.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

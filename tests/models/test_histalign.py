@@ -4,8 +4,6 @@ The way from `States` through slices, memory and reductions to a loss is tested.
 same vectors, and test_ranking.py loops over pairs.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Loss truncation as a class: golden cuts and masks, what is counted when, ranks, and that it drops wrong targets."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """MTP as a class: golden vectors, what each head predicts, and that the first one is the model."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

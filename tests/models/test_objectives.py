@@ -1,7 +1,5 @@
 """What holds for every objective beside `check_objective`: components, fast paths, terms, memory, batches."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

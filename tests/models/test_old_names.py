@@ -1,7 +1,5 @@
 """`row_loss`, the name of `token_loss` until version 0.3, still trains, with a warning."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

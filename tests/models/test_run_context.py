@@ -1,7 +1,5 @@
 """What a run knows reaches an objective in one call; who calls nothing has defaults that a trainer completes."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """UL-token: golden vectors, gradients, repeats, options; test_ul_seq.py has the golden sequences."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tiny recurrent models with peaked distributions, and batches for them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

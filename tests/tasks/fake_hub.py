@@ -1,7 +1,5 @@
 """A hub on this machine: the addresses that are asked, with every way they can fail."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

@@ -1,7 +1,5 @@
 """Made files of the news tasks, for their tests."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

@@ -1,7 +1,5 @@
 """Bad rows: every reader names file, line and reason."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from pathlib import Path

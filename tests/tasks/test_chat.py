@@ -1,7 +1,5 @@
 """Chat: rows of conversations in the model's own template, with the loss on the assistant's words alone."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """CNN/DM: highlights keep their lines, the agency mark stays unless asked, every published layout is read."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Gigaword and DUC-2004: lines that belong together, every layout, one unknown word, four references."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """LogicNLG as a task: what a model reads, what is cut, what the splits are called."""
 
-from __future__ import annotations
-
 import pytest
 
 from bench.tasks.encode.codec import Codec

@@ -1,7 +1,5 @@
 """Melo-Lyrics: songs as lines and as records, and the paper's recipe."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """NYT: made articles in the corpus's layouts, the split by day and by ids, what is no row and what is no article."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import tarfile

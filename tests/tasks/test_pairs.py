@@ -1,7 +1,5 @@
 """Pairs: a user's own rows in every form, shares that stay, references of one source, bad rows, the sample."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io

@@ -1,7 +1,5 @@
 """The rows of the shared data, by number, status, rows left out, and hash: a changed hash is a changed number."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

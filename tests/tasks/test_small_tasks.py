@@ -1,7 +1,5 @@
 """Tasks end to end on their samples: a tiny model trains, writes and is scored."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import json

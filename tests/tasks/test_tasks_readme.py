@@ -1,7 +1,5 @@
 """The new task of tasks/README.md runs from its code alone, and its saved data set is read."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

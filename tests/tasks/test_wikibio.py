@@ -1,7 +1,5 @@
 """Wikibio: boxes of every form, first sentences, linear boxes that fit, words between spaces, bad rows, the sample."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """WikiText-103: articles of the published files, proxy training rows, official counts of articles and words."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """WritingPrompts: both forms of files, the rule of words, prompts of 50 tokens, bad rows, sample, real files."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """XSum: rows of every form, and training rows that belong to the test split."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The pages that are made of the code: links, equations, options, signatures; and how docstrings are read."""
 
-from __future__ import annotations
-
 import doctest
 import importlib
 import posixpath

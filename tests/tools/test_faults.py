@@ -1,7 +1,5 @@
 """Every fault of `tools/faults.toml` still has its place in the code and its tests."""
 
-from __future__ import annotations
-
 import shlex
 
 import pytest

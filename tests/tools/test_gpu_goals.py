@@ -1,7 +1,5 @@
 """tools/gpu/goals.py and the record: what is met, missed, and not measured."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

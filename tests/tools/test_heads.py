@@ -1,7 +1,5 @@
 """tools/heads.py: every form that is timed computes the same loss and the same gradients."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

@@ -1,7 +1,5 @@
 """tools/kept_samples.py: the kept texts are those of the page."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The picture of README is that of the kept board."""
 
-from __future__ import annotations
-
 import pytest
 
 import bench

@@ -1,7 +1,5 @@
 """`make real`: which rows it trains on, and what it says where it cannot get them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -3,8 +3,6 @@
 Shapes: B rows, V vocabulary, W tokens that are looked at.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

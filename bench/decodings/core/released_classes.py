@@ -19,8 +19,6 @@ here a class holds the tokens that it has.
 Shapes: B rows, V vocabulary, K classes.
 """
 
-from __future__ import annotations
-
 import math
 
 import torch

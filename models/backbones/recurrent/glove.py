@@ -1,7 +1,5 @@
 """Word vectors from a text file, one word a line: GloVe's format."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

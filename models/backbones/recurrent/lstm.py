@@ -4,8 +4,6 @@ Shapes: B rows, T positions, I input width, W state width, r coefficients. Recur
 weights, also under autocast: rounding would add up over positions, and not every processor has a bf16 LSTM.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

@@ -6,8 +6,6 @@ Shapes: B rows, S source positions, E exemplar positions, T target positions, I 
 decoder, M entries of all memories together, r coefficients.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 

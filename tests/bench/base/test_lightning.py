@@ -1,7 +1,5 @@
 """A process that makes no model does without Lightning, and one that makes one gives the same results."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """After training: batches are made when they are asked for, and processes wait for the first one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Checkpoints by policy: what nobody needs goes when its cell is scored, what somebody needs stays."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

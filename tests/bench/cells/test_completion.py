@@ -1,7 +1,5 @@
 """Completion status: what was kept is gone on from; its numbers stand without weights and rows, and no others."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

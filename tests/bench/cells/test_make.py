@@ -1,7 +1,5 @@
 """Anybody's Trainer trains, validates, tests and reloads every method on every task, with the program's numbers."""
 
-from __future__ import annotations
-
 import json
 import warnings
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Progress: the live line of a terminal, the lines without one, and when a stage may end."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 

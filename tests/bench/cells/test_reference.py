@@ -1,7 +1,5 @@
 """A frozen reference model: its cell comes first and is in the key, and it is no part of the first."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

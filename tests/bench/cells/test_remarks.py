@@ -1,7 +1,5 @@
 """What a method says of its training: a line before it, and a remark in the record that tables show."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from bench.store.store import Store

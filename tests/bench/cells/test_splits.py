@@ -1,7 +1,5 @@
 """`bench list --data`: where rows are, what they are, what differs; offline it says what to do, at once."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Trials that tie are repeated at full length, and the best of them is picked; what is stored is not repeated."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Rows of the hub that no commit pins are called `unpinned` wherever results are read; keys do not know of it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 """`bench import`: texts of other systems are rows, scores and lines of tables, and the nine published outputs score
 what was published."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

@@ -1,7 +1,5 @@
 """`bench samples --source`: stored models write for a text of the user's own, side by side."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Decoding settings: what users type, what keys contain, and what is refused."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

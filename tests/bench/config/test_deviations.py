@@ -1,7 +1,5 @@
 """Deviations: every statement of a paper is of a setting there is, and a recipe that is changed says so."""
 
-from __future__ import annotations
-
 import tomllib
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Beam search with either length penalty: against the library, every text there is, and a plain loop."""
 
-from __future__ import annotations
-
 from functools import cache
 from itertools import product
 

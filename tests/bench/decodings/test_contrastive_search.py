@@ -1,7 +1,5 @@
 """Contrastive search: golden texts of a toy model, a plain loop of full passes, and its two limits."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """Every decoding of the table: the cache is right, rows are their own, texts and keys go round, files are light."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from typing import Any

@@ -1,7 +1,5 @@
 """The classes of bench/decodings/README.md decode, and are stored by their names."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The decoding of F2-Softmax's released code: its probabilities worked out by hand, and rows that are their own."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from torch import Tensor

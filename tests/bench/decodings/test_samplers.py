@@ -1,7 +1,5 @@
 """Samplers: which tokens they keep, what they draw, and what a draw may depend on."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any

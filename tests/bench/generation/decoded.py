@@ -1,7 +1,5 @@
 """What decodings write with tiny models, for tests."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

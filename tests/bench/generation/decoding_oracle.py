@@ -1,7 +1,5 @@
 """Decoding without a cache, a batch or the library: one text at a time, the whole prefix run anew for every token."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

@@ -1,7 +1,5 @@
 """Generation with the recurrent backbone: cached steps equal full passes, beams carry its state and its exemplar."""
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Generation: the texts of the library and of a plain loop, and what they must not depend on."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

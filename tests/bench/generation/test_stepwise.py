@@ -1,7 +1,5 @@
 """Each step of a decoding is a forward pass over the whole text of its row, in every beam."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any

@@ -1,7 +1,5 @@
 """The examples of docs/examples train a tiny model and leave a folder that transformers loads."""
 
-from __future__ import annotations
-
 import json
 import runpy
 import sys

@@ -1,7 +1,5 @@
 """Attached objectives on two processes: the weights of one process, with DDP and with parameters split by FSDP2."""
 
-from __future__ import annotations
-
 import socket
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The table of docs/anywhere.md: every method takes the step of `bench run` in every trainer, or is refused."""
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Objectives in TRL's `SFTTrainer`: what bypasses them is refused; test_table.py has the numbers."""
 
-from __future__ import annotations
-
 import pytest
 
 from bench.errors import UsageError

@@ -1,7 +1,5 @@
 """`--jobs auto`: as many runs at once as cores and memory have room for, and one where that would be no help."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """How a run ended: the process that ended badly first is the cause, whatever became of the others."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

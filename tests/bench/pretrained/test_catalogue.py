@@ -1,7 +1,5 @@
 """The catalogue of pretrained models: whole, honest about what is not known, and in step with metrics and backbones."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

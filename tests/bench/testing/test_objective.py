@@ -1,7 +1,5 @@
 """`check_objective`: every built-in objective passes, and each wrong one is caught by the check that is for it."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable
 from typing import Any

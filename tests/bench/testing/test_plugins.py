@@ -1,7 +1,5 @@
 """Tasks, metrics, backbones and decodings: every built-in one passes `bench check`, and wrong ones are caught."""
 
-from __future__ import annotations
-
 import itertools
 import sys
 from collections.abc import Iterable, Sequence

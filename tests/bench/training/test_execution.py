@@ -1,7 +1,5 @@
 """bench/training/execution.py: what decides speed and place, what is recorded of it, and deterministic mode."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What goes wrong in one cell stays in that cell, is said in one line, and is made good by the same command."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import math

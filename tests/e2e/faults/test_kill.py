@@ -1,7 +1,5 @@
 """kill -9 at any moment, then the same command again: the same store, byte for byte, apart from provenance."""
 
-from __future__ import annotations
-
 import os
 import random
 import re

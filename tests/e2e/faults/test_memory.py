@@ -1,7 +1,5 @@
 """Too little memory: smaller micro-batches of the same step give the same weights; what was needed is remembered."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

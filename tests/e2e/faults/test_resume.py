@@ -1,7 +1,5 @@
 """What was done of a cell when a run was ended is not done again, and the cell ends as one that nobody has ended."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

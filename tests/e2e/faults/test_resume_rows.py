@@ -1,7 +1,5 @@
 """One training serves many evaluations: more decodings add rows, never train again, and repeat to the last bit."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Mapping, Sequence

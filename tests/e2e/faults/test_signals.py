@@ -1,7 +1,5 @@
 """Signals: the exit code of each, one line, the last step kept, no process left; the same command goes on."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

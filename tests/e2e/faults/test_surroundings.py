@@ -1,7 +1,5 @@
 """Clocks that jump, disks that fill or refuse, odd paths: one clear line, the right code, nothing damaged."""
 
-from __future__ import annotations
-
 import builtins
 import errno
 import io

@@ -1,7 +1,5 @@
 """What is taken from data after the training: by the first rank alone, while the others live on and wait for it."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from functools import partial

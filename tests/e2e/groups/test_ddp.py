@@ -1,7 +1,5 @@
 """Several processes give what one gives: the same training to rounding, the same rows and scores to the last bit."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

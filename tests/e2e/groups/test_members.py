@@ -1,7 +1,5 @@
 """`bench run` as each of several processes that torchrun starts: they share every run, and one of them prints."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """`bench.run(executor=...)`: whatever has `submit` executes the runs, each in a process of its own."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading

@@ -1,7 +1,5 @@
 """`--jobs`: several processes leave the store that one would, whatever fails or is killed among them."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Two commands on one store: nothing is trained twice, and one goes on where the other is killed."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from multiprocessing.process import BaseProcess

@@ -3,8 +3,6 @@
 `python -m tools.regenerate families` writes docs/families.md of it.
 """
 
-from __future__ import annotations
-
 import inspect
 import warnings
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Sizes of tiny models: values of configuration fields that many families share, and what some need besides."""
 
-from __future__ import annotations
-
 from typing import Any
 
 SIZES: dict[str, Any] = {

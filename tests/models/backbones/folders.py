@@ -1,7 +1,5 @@
 """Texts of a task, and folders with tiny random models and their tokenizers, as a publisher would save them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 The obvious loop has one row, one position at a time, no mask, and every matrix built.
 """
 
-from __future__ import annotations
-
 from itertools import product
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Exactness: which families are exact, that the check sees what is wrong, and that it leaves everything as it was."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from types import ModuleType

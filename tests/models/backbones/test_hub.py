@@ -1,7 +1,5 @@
 """Pretrained backbones from a folder: tiny random models, saved as a publisher would."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What a model of transformers is given: ready masks, its cache by name, no more tokens than positions."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from torch import Tensor, nn

@@ -1,7 +1,5 @@
 """LoRA: adapters are trained in place of a pretrained model, and are all that a checkpoint holds."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Pretrained backbones: which commit of a hub repository is loaded, recorded and shown, and what is refused."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Activations that are computed again in the backward pass: the same losses and gradients, in every bit."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Backbones from scratch: published sizes, small ones, and a tokenizer of the task's own text."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

@@ -1,7 +1,5 @@
 """Continuations: where prompts are cut, what is a source, what is scored, and modes left as they were."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Literal
 

@@ -1,7 +1,5 @@
 """models/core/head.py: two ways to see a head agree. functional/cache.py: gradients of a mixture with copies."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from itertools import permutations

@@ -1,7 +1,5 @@
 """What a loss and a distribution see of a row: what was written before a position."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

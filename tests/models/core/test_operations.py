@@ -1,7 +1,5 @@
 """How many kernels a slice of a loss starts, and that nothing in a loss waits for the device."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 from unittest import mock

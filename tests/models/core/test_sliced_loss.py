@@ -1,7 +1,5 @@
 """models/core/sliced_loss.py: a loss summed slice by slice equals the plain one, in value and in every gradient."""
 
-from __future__ import annotations
-
 import gc
 import weakref
 from collections.abc import Callable

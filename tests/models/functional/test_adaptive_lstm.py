@@ -1,7 +1,5 @@
 """The adaptive LSTM: golden vectors, the explicit matrices it never builds, its hand-written gradient."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """models/functional/cache.py against golden vectors, a plain re-computation of eq. 3, and its hard corners."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """models/functional/class_head.py: golden vectors, and the fast loss against autograd through the whole posterior."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Decoupled decoding: golden posteriors, eq. 7 spelled out, and what the base objective does with it."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

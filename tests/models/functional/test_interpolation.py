@@ -1,7 +1,5 @@
 """models/functional/interpolation.py against golden vectors, obvious loops, and rows without entries."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """MefMax: golden partitions of both variants, and a plain loop over Algorithm 1."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

@@ -1,7 +1,5 @@
 """models/functional/ranking.py and ranks.py against golden vectors and plain loops."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import pytest

@@ -1,7 +1,5 @@
 """Mapped examples: rows come back as they went in, share a file, and small splits and tables stay in memory."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

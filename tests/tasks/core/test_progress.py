@@ -1,7 +1,5 @@
 """Progress on rows: reading, hashing, a tokenizer, encoding and exemplars tell how far they are."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Streams: every token is learned once, windows are where the paper's are, words and bytes add up exactly."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

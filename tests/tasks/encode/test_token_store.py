@@ -1,7 +1,5 @@
 """TokenStore: rows come back as they went in, from memory and from mapped files; a damaged file is refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Bags of words: what a word is in several scripts, unknown words, a text that is too long."""
 
-from __future__ import annotations
-
 import pytest
 
 from bench.errors import DataError

@@ -1,7 +1,5 @@
 """Exemplars: the nearest rows, the excluded ones, the cache, the swapped control."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Sequence

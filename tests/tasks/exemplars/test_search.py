@@ -1,7 +1,5 @@
 """The search for the nearest bags, against fractions."""
 
-from __future__ import annotations
-
 import random
 from fractions import Fraction
 

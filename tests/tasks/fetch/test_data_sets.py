@@ -1,7 +1,5 @@
 """Any data set as the rows of pairs and text: the same rows as files, at a recorded commit, or a clear refusal."""
 
-from __future__ import annotations
-
 import json
 import os
 import time

@@ -1,7 +1,5 @@
 """Files of the hub are whole and as they were listed, or are refused in one line and nothing of them stays."""
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 import os

@@ -1,7 +1,5 @@
 """Where a task's rows come from, in which order, and which copies the hub has."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

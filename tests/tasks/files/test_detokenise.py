@@ -1,7 +1,5 @@
 """Detokenise: nothing is lost but spaces and the form of quotes, and what is together stays together."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Gigaword's written form: cased text becomes like the published sentences, and those stay as they are."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

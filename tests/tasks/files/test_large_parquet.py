@@ -1,7 +1,5 @@
 """Parquet files of a user or publisher are read a batch at a time, however large their row groups are."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pyarrow as pa

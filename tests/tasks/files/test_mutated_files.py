@@ -1,7 +1,5 @@
 """Files of publishers, damaged anywhere: rows, or one line with file and reason. In another form: the same rows."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Callable, Iterable, Mapping

@@ -1,7 +1,5 @@
 """Published: which files a split has, and that every row has one id of its own."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

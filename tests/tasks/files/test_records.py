@@ -1,7 +1,5 @@
 """Records and lines: a good row comes through whole, and every bad one is named with file, line and reason."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

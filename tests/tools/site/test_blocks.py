@@ -1,7 +1,5 @@
 """What pages show is run: every command and every block of Python, in order, small. Most of it takes long."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import shlex

@@ -1,7 +1,5 @@
 """The pages hang together: links lead somewhere, equations become MathML."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

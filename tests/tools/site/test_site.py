@@ -1,7 +1,5 @@
 """The built site: every page is there, and none needs a network."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path
