@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench.base.registry import expand, split_names
 from bench.config.config import parse_sets
-from bench.errors import MissingError
+from bench.errors import MissingError, did_you_mean
 from bench.tasks import TASKS, find_task
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--limit": {
         "type": positive,
         "metavar": "N",
-        "help": "first N rows of each split, for debugging: such runs are in no leaderboard",
+        "help": "first N rows of each split, for debugging: tables show such runs only if there are no others",
     },
     "--json": {"action": "store_true", "help": "machine-readable output"},
 }
@@ -137,9 +137,10 @@ def trained_run(name: str, store: Store) -> CellFolder:
     ]
     if len(named) != 1:
         found = ", ".join(named[:3]) or "none"
+        near = "" if named else did_you_mean(name, {place.rpartition("/")[0] for place in runs})
         raise MissingError(
             f"expected the name of one run in '{store.root}', or a run's folder; '{name}' is the name of {len(named)} "
-            f"trained runs: {found}"
+            f"trained runs: {found}{near}"
         )
     return runs[named[0]]
 

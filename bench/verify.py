@@ -167,7 +167,8 @@ class Verification:
                 self.differences.append(f"{where}: {column}: has statistics and no stored value")
             for column, record in columns.items():
                 if column not in sums:
-                    self.without.setdefault(content["family"], Counter())[column] += 1
+                    if record["value"] is not None:
+                        self.without.setdefault(content["family"], Counter())[column] += 1
                     continue
                 stored_value, value = record["value"], value_of(sums[column].total.tolist(), sums[column].form)
                 numbers = [math.nan if number is None else number for number in (stored_value, value)]

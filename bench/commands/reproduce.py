@@ -33,14 +33,14 @@ def options(parser: argparse.ArgumentParser) -> None:
         "tables",
         nargs="*",
         metavar="PAPER/TABLE",
-        help="e.g. histalign/table1, a paper, or 'all'; without one, the list",
+        help="e.g. histalign/table1; a paper for all its tables, or 'all'; without one, the list",
     )
     parser.add_argument("--method", action="append", metavar="NAMES", help="make only the runs of these; default all")
     parser.add_argument("--preset", choices=PRESETS, default="small", help="default small; paper: as published")
-    parser.add_argument("--seeds", default="0", metavar="N,N", help="default 0; an interval takes three")
+    parser.add_argument("--seeds", default="0", metavar="N,N", help="default 0; three or more give intervals")
     parser.add_argument("--run", action=argparse.BooleanOptionalAction, default=True, help="make what is missing")
     parser.add_argument("--dry-run", action="store_true", help="show the plans and what is stored of them")
-    parser.add_argument("--strict", action="store_true", help="exit with 4 where a number is off or not there")
+    parser.add_argument("--strict", action="store_true", help="exit with 4 if a number is off or missing")
     add_options(parser, "--limit")
     add_options(parser, "--set", help="settings of every run, e.g. trainer.steps=100")
     add_options(parser, "--results", "--data-dir")
@@ -67,6 +67,8 @@ def run(given: argparse.Namespace) -> int:
     from bench.store.store import Store
 
     tables = chosen(given.tables)
+    if len(tables) > len(given.tables) and not given.quiet:
+        print(f"bench: {len(tables)} tables: {', '.join(table.address for table in tables)}", file=sys.stderr)
     needed = needs(tables, given.preset)
     made = Made(given, methods_of(needed, split_names(given.method)), defaultdict(Plan))
     for need in needed:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from bench.base.printable import one_line
 from bench.cli_options import add_options, positive
 from bench.config.arguments import AUTO, KeptCheckpoints, RunArguments, collect
-from bench.config.config import PRESETS, ExecutionConfig
+from bench.config.config import PAPER, PRESETS, ExecutionConfig
 from bench.errors import BenchError, StoreError, UsageError
 from bench.launch.group import current_group
 
@@ -240,7 +240,23 @@ def plan_text(plan: Plan, costs: Sequence[Cost]) -> str:
         n_stored = len(cell.evaluations) - len(missing_evaluations(cell))
         lines.append(f"  {cell.label}  [{cell.key}]  {state}, {n_stored} of {len(cell.evaluations)} evaluations stored")
     lines += [f"  skipped: {s.task} · {s.method} · {s.backbone}: {s.reason}" for s in plan.skips]
+    lines += [f"  missing: {line}" for line in missing_inputs(plan)]
     return "\n".join([*lines, *(["", cost_text(costs)] if costs else [])])
+
+
+def missing_inputs(plan: Plan) -> list[str]:
+    """Return what the runs of a plan need and is not on this machine: published data, and weights of models."""
+    from bench.cells.plan import why_without_data
+    from bench.pretrained.catalogue import catalogue
+
+    found = {}
+    for cell in plan.cells:
+        if plan.preset == PAPER and (reason := why_without_data(cell.task)):
+            found[f"{cell.config.task} {reason}"] = None
+        model = catalogue().get(cell.config.backbone)
+        if model is not None and not model.is_here and not cell.config.backbone_options.get("path"):
+            found[f"the weights of {model.name}; get them with: {model.get_command}"] = None
+    return list(found)
 
 
 def plan_content(plan: Plan, costs: Sequence[Cost]) -> dict[str, Any]:

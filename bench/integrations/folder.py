@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -54,6 +55,8 @@ def export_model(run: CellFolder, into: Path) -> str:
     logging.disable_progress_bar()
     model.save_pretrained(into)
     objective.backbone.tokenizer.save_pretrained(into)
+    for weights in into.glob("*.safetensors"):  # which safetensors lets their owner alone read
+        shutil.copymode(into / "config.json", weights)
     about = {name: content[name] for name in ("key", "config", "method")}
     (into / "bench_run.json").write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
     return lost

@@ -3,16 +3,22 @@
 Nothing here may start a thread or a device.
 """
 
-import lightning.pytorch  # noqa: F401
-import transformers  # noqa: F401
-import transformers.models.bart.modeling_bart
-import transformers.models.gpt2.modeling_gpt2  # noqa: F401
+import signal
 
-import bench.cells.record
-import bench.cells.run
-import bench.cells.work
-import bench.generation.generation
-import bench.launch.child  # noqa: F401
-from bench.store.provenance import code_state
+# Ctrl-C reaches this process too. Its parent ends it; an import that is interrupted would print a traceback.
+before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+import lightning.pytorch  # noqa: E402, F401
+import transformers  # noqa: E402, F401
+import transformers.models.bart.modeling_bart  # noqa: E402
+import transformers.models.gpt2.modeling_gpt2  # noqa: E402, F401
+
+import bench.cells.record  # noqa: E402
+import bench.cells.run  # noqa: E402
+import bench.cells.work  # noqa: E402
+import bench.generation.generation  # noqa: E402
+import bench.launch.child  # noqa: E402, F401
+from bench.store.provenance import code_state  # noqa: E402
 
 code_state()
+signal.signal(signal.SIGINT, before)

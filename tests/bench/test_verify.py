@@ -132,6 +132,7 @@ def test_sums_without_a_value_and_values_without_sums_are_named(tmp_path: Path) 
     assert (check.equal, check.without) == (0, {"x": {"kld": 1}})
     (line,) = check.differences
     assert line.endswith(" · x: bleu-1: has statistics and no stored value")
+    assert check_of(tmp_path / "none", None, "kld").without == {}, "n/a is no value"
 
 
 def test_sums_that_are_gone_are_a_difference_but_for_the_split_whose_sums_are_not_kept(tmp_path: Path) -> None:

@@ -119,6 +119,7 @@ def test_the_command_exits_with_1_and_flags_what_else_differs(bench, tmp_path):
 def test_a_name_of_no_run_or_of_several_is_refused(bench, tmp_path):
     key = trained(tmp_path, "mle").path.name
     trained(tmp_path, "mle", 1)
+    assert "; did you mean 'logicnlg/mle'?" in bench("compare", "logicnlg/ml", key, "--results", str(tmp_path)).err
     for name, found in (("zz", "0 trained runs: none"), ("logicnlg/mle", "2 trained runs: logicnlg/mle/")):
         ended = bench("compare", name, key, "--results", str(tmp_path))
         assert (ended.code, len(ended.complaints), f"'{name}' is the name of {found}" in ended.err) == (3, 1, True)

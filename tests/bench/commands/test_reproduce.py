@@ -150,6 +150,18 @@ def test_a_plan_says_what_data_it_has(bench, tmp_path):
     assert "data of wikitext103: train 1 (subset), test 1 (subset); " in ended.out
 
 
+def test_a_plan_names_missing_data_and_weights_and_a_papers_name_its_tables(bench, tmp_path, monkeypatch):
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    words = ("--dry-run", "--preset", "paper", "--method", "mle", "--results", str(tmp_path / "none"))
+    ended = bench("reproduce", "histalign/table1", *words)
+    assert ended.code == 0, ended.err
+    assert "missing: ambiguous_template is to train on the published data" in ended.out
+    assert "missing: the weights of gpt2; get them with: bench models get gpt2\n" in ended.out
+    assert "tables: " not in ended.err
+    ended = bench("reproduce", "adadec", "--no-run", "--preset", "small", "--results", str(tmp_path / "none"))
+    assert "bench: 4 tables: adadec/table1, adadec/table2, " in ended.err
+
+
 def test_a_failed_cell_is_not_run_with_its_reason(made, bench, tmp_path, monkeypatch):
     root = shutil.copytree(made[0], tmp_path / "copy")
     for folder in (root / "ambiguous_template" / "trime.released").iterdir():

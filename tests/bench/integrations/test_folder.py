@@ -75,6 +75,7 @@ def test_what_a_folder_lacks_is_printed_or_refused(bench, store, tmp_path) -> No
     cache = bench("store", "export", "logicnlg/histalign", str(tmp_path / "cache"), "--results", str(store))
     assert cache.code == 0, cache.err
     assert "the folder has the head alone" in cache.out
+    assert len({path.stat().st_mode for path in (tmp_path / "cache").iterdir()}) == 1, "all can be read by others"
     classes = bench("store", "export", "logicnlg/f2softmax", str(tmp_path / "classes"), "--results", str(store))
     assert classes.code == 2
     assert "does not predict by the head of its model" in classes.err

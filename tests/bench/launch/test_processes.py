@@ -1,6 +1,8 @@
 """How a run ended: the process that ended badly first is the cause, whatever became of the others."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +50,22 @@ def test_who_ended_first_is_the_cause(
         assert status is None
         return
     assert found == {"status": status, "code" if status == "stopped" else "error": says}
+
+
+def test_ctrl_c_leaves_no_traceback_while_the_first_process_imports() -> None:
+    """A finder sends the signal where Lightning is looked for."""
+    program = """
+import os, signal, sys
+class CtrlC:
+    def find_spec(name, *_):
+        if name == "lightning":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, CtrlC)
+import bench.launch.preload
+print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "True\n", "")
 
 
 def test_one_process_needs_no_number(tmp_path: Path) -> None:
