@@ -187,7 +187,9 @@ def cost_text(costs: Sequence[Cost]) -> str:
         memory = amount(cost.weights + cost.gradients + cost.moments, "B")
         cells = [amount(cost.parameters), amount(cost.trained_parameters), memory, amount(cost.checkpoint, "B")]
         rows.append([cost.label, *cells, "?" if cost.steps is None else f"{cost.steps:,}"])
-    lines = ["cost of training (activations and evaluations are not in it; ? where data are not here)"]
+    lines = [
+        "cost of training (with a full vocabulary, without activations and evaluations; ? where data are not here)"
+    ]
     disk = amount(sum(cost.checkpoint for cost in costs), "B")
     lines += [*aligned(headings, rows), f"sum of {number_of(len(costs), 'runs')}: {disk} on disk"]
     return "\n".join([*lines, *(f"{cost.label}: unknown: {cost.unknown}" for cost in costs if cost.unknown)])

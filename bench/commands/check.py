@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bench.base.registry import all_names, load, split_names, unknown
@@ -44,8 +45,11 @@ def run(given: argparse.Namespace) -> int:
     failed = False
     for kind, name in wanted:
         states: Counter[str] = Counter()
-        for result in checks_of(kind, name, given):
-            print(result, flush=True)
+        printed: set[str] = set()
+        for result in checks_of(kind, name, given):  # one fault fails many checks
+            repeated = not result.ok and result.detail in printed
+            print(replace(result, detail="as above") if repeated else result, flush=True)
+            printed.add(result.detail)
             states[result.state] += 1
             failed = failed or not result.ok
         print(f"{name}: {', '.join(f'{number} {state}' for state, number in states.items())}")

@@ -249,7 +249,7 @@ def missing_inputs(plan: Plan) -> list[str]:
     from bench.cells.plan import why_without_data
     from bench.pretrained.catalogue import catalogue
 
-    found = {}
+    found: dict[str, None] = {}
     for cell in plan.cells:
         if plan.preset == PAPER and (reason := why_without_data(cell.task)):
             found[f"{cell.config.task} {reason}"] = None

@@ -187,6 +187,13 @@ def test_the_command_prints_each_check_and_its_exit_code_says_whether_one_failed
     assert ended.out.endswith(f"{target}: 1 failed\n")
 
 
+def test_an_error_that_fails_many_checks_is_printed_once(bench: Bench, own: Own) -> None:
+    own.write("my_losses", FOCAL.replace("nll = -log_probs.gather", "nll = -log_props.gather"))
+    ended = bench("check", "my_losses:Focal", "--quick", "--backbone", CAUSAL)
+    assert ended.out.count("name 'log_props' is not defined") == 1
+    assert ended.out.count(" on small-causal: as above\n") == ended.out.count("FAILED") - 1 > 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [
