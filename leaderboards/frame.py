@@ -243,6 +243,7 @@ def add_scores(groups: dict[str, Group], trained: Mapping[str, Any], cell: CellR
             if (id(group), *about) not in rows:
                 rows[id(group), *about] = group.row(trained, settings, *about, cell.folder.files.submitted_by)
             row = rows[id(group), *about]
+            row.cut = max(row.cut, of.get("truncated", 0))
             _add_score(group, row, trained, score, cell)
             tried, tied = (len(searched.get(part, ())) for part in ("tried", "play_off"))
             if (tried, tied) > (row.tried, row.tied):

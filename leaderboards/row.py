@@ -151,6 +151,7 @@ class TableRow:
         imported: the source of its texts, if another system generated them.
         submitted_by: the people who have submitted its runs; empty for runs of this repository and this machine.
         parameters: of its model; None where it has none, or the record does not say.
+        cut: examples whose source or target was cut before the model read it, in the evaluation that has most.
         unpinned: hub copies of backbones and rows that were requested by a branch, and what to do, for people.
     """
 
@@ -174,6 +175,7 @@ class TableRow:
     imported: str = ""
     submitted_by: str = ""
     parameters: int | None = None
+    cut: int = 0
 
     @property
     def id(self) -> str:

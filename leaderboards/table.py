@@ -339,4 +339,5 @@ def _spread(rows: list[TableRow]) -> list[TableRow]:
             row.seeds |= likelihood.seeds
             row.keys |= likelihood.keys
             row.seeds_diverged |= likelihood.seeds_diverged
+            row.cut = max(row.cut, likelihood.cut)
     return [row for row in rows if row.decoding or id(row) not in used]

@@ -38,10 +38,16 @@ def legend(table: Table, *, is_page: bool = False) -> list[str]:
 
 
 def footnotes(table: Table) -> list[str]:
-    """Return the footnotes on decoding, published rows, missing values, hub copies, tuning and controls."""
+    """Return the footnotes on cut examples, decoding, published rows, missing values, tuning and controls."""
     rows = table.rows
     decodings = {row.decoding for row in rows if row.decoding}
     lines = []
+    if cut := sorted({row.cut for row in rows if row.cut}):
+        number = " to ".join(dict.fromkeys(f"{count:,}" for count in (cut[0], cut[-1])))
+        lines.append(
+            f"{number} of {table.n:,} examples were cut: their source or target has more tokens than "
+            f"trainer.max_source or trainer.max_target"
+        )
     if table.published and len(decodings) == 1:  # of several, the label of each row has its own
         lines.append(f"decoding of our rows: {short_decoding(decodings.pop())}")
     there = {row.method for row in rows}

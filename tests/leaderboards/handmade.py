@@ -79,7 +79,7 @@ def scored(
     ids: Sequence[str] = ("a", "b", "c"), whole: bool = True, split: str = "test", batch_size: int = 50,
     signatures: Mapping[str, str] | None = None, sha256: str | None = None, of_rows: str | None = None,
     shown_as: str = "", human: Mapping[str, float] | None = None, items: Mapping[str, Sums] | None = None,
-    sampling_seed: int | None = None, texts: Mapping[str, str] | None = None,
+    sampling_seed: int | None = None, texts: Mapping[str, str] | None = None, truncated: int = 0,
 ) -> CellFolder:  # fmt: skip
     """Store scores of one rows file.
 
@@ -92,7 +92,7 @@ def scored(
         "ids": {"n": len(ids), "sha256": key_of(list(ids))}, "of_rows": of_rows or key_of(list(ids)),
         "decoding": {"name": decoding} if decoding else None, "shown_as": shown_as,
         "status": record["data"].get(split, {"status": "official"})["status"],
-        "max_new_tokens": 64,
+        "max_new_tokens": 64, "truncated": truncated,
         "split_sha256": sha256 or record["data"].get(split, manifest(split, "official"))["sha256"],
     }  # fmt: skip
     if sampling_seed is not None:

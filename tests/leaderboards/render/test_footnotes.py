@@ -85,6 +85,18 @@ def test_a_pretrained_model_before_fine_tuning_is_named(tmp_path: Path, backbone
     assert found is noted
 
 
+def test_the_number_of_examples_that_were_cut_stands_under_the_table(tmp_path: Path) -> None:
+    scored(trained(tmp_path, "mle"), {"bleu-3": 20.0})
+    assert not any("were cut" in line for line in footnotes(one(tmp_path)))
+    for method, counts in (("trime", (1, 2)), ("histalign", (3, 0))):
+        cell = scored(trained(tmp_path, method), {"bleu-3": 20.0}, truncated=counts[0])
+        scored(cell, {"ppl/word": 30.0}, kind="likelihood", decoding=None, truncated=counts[1])
+    (note,) = [line for line in footnotes(one(tmp_path)) if "were cut" in line]
+    assert note.startswith("2 to 3 of 3 examples were cut: ")
+    assert note in oneline(render(leaderboards_of(Store(tmp_path)), "markdown"))
+    assert note in oneline(render(leaderboards_of(Store(tmp_path)), "terminal"))
+
+
 def test_what_was_picked_stands_under_the_table(tmp_path: Path) -> None:
     for method in ("mle", "trime"):
         scored(searched(trained(tmp_path, method), [2.0, 2.1]), {"bleu-3": 20.0})
