@@ -75,11 +75,11 @@ class DamagedError(StoreError):
         self.path, self.why, self.todo = path, why, todo
 
 
-def each_once(errors: Iterable[tuple[str, BenchError]]) -> list[str]:
+def each_once(errors: Iterable[tuple[str, BenchError | str]]) -> list[str]:
     """Return a line for each different message: the first place that has it, and how many more do.
 
     Args:
-        errors: places with what went wrong there.
+        errors: places with what went wrong there, an error or its message.
 
     >>> gone = MissingError("no folder 'xsum'")
     >>> each_once([("a", gone), ("b", MissingError("no model")), ("c", gone)])

@@ -15,7 +15,7 @@ from bench.base.printable import one_line
 from bench.cli_options import add_options, positive
 from bench.config.arguments import AUTO, KeptCheckpoints, RunArguments, collect
 from bench.config.config import PAPER, PRESETS, ExecutionConfig
-from bench.errors import BenchError, StoreError, UsageError
+from bench.errors import BenchError, StoreError, UsageError, each_once
 from bench.launch.group import current_group
 
 if TYPE_CHECKING:
@@ -191,9 +191,9 @@ def ended(plan: Plan, outcome: Outcome, arguments: RunArguments, as_json: bool) 
 
 
 def say_failed(outcome: Outcome) -> None:
-    """Name the runs that failed, and why."""
-    for label, why in outcome.failed.items():
-        print(one_line(f"bench: failed: {label}: {''.join(why.splitlines()[:1])}"), file=sys.stderr)
+    """Print why runs failed, each reason once, with the first run that it ended; the others were named meanwhile."""
+    for line in each_once((label, "".join(why.splitlines()[:1])) for label, why in outcome.failed.items()):
+        print(one_line(f"bench: failed: {line}"), file=sys.stderr)
 
 
 def show(plan: Plan, arguments: RunArguments) -> int:

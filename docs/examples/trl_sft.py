@@ -1,6 +1,7 @@
 """EAFT in TRL's SFTTrainer: python trl_sft.py ROWS.jsonl OUT [MODEL]
 
 A line of ROWS.jsonl is {"prompt": "...", "completion": "..."}; the loss is on the completion.
+TRL comes with the extra `integrations`: pip install './objective-bench[integrations]'
 """
 
 import sys

@@ -14,7 +14,9 @@ import pytest
 from packaging.requirements import Requirement
 
 import bench as package
+from bench.cells.run import Outcome
 from bench.commands import doctor, store
+from bench.commands.run import say_failed
 from bench.models import METHODS
 from bench.tasks import TASKS
 from tests.bench import logicnlg_folder
@@ -204,6 +206,11 @@ def test_a_damaged_checkpoint_fails_the_cell_in_one_line(bench, store_copy):
     assert line.startswith("bench: failed: ambiguous_template · mle · small-causal · seed 0: checkpoint '")
     assert "does not have the hash it was stored with" in line
     assert bench("store", "status", "--results", str(store_copy)).out.startswith("failed     ambiguous_template · mle")
+
+
+def test_a_reason_that_ended_several_runs_is_printed_once(capsys):
+    say_failed(Outcome(failed={"a": "no model\nat line 1", "b": "no model", "c": "no data"}))
+    assert capsys.readouterr().err == "bench: failed: a, and 1 more: no model\nbench: failed: c: no data\n"
 
 
 def test_a_damaged_record_fails_the_run_and_is_named(bench, store_copy):
