@@ -27,6 +27,8 @@ from bench.base.seeds import seed_of, seed_torch
 from bench.cells.build import check_exact, continued
 from bench.cells.make import name_of
 from bench.config.resolve import find_method
+from bench.decodings.core.decoding import Decoding
+from bench.decodings.samplers import Sample
 from bench.decodings.searches import Greedy
 from bench.errors import UsageError
 from bench.generation.row_cache import RowCache, new_cache
@@ -85,7 +87,7 @@ class Attached:
         self.went_back = True  # whether the last of them has had its backward pass
         self.saved: Any = None  # a configuration of peft with the modules that it saved before
         self.source: Tensor | None = None  # [B, S] that `generate` of an encoder-decoder has read
-        self.greedy = False  # whether `generate` takes the most probable token
+        self.decoding: Decoding | None = None  # of `generate`, while it runs
 
     def guard(self, body: nn.Module, arguments: tuple[Any, ...]) -> None:
         """Refuse a training pass that bypasses the objective, by a UsageError; called before the model's body runs."""
@@ -373,12 +375,12 @@ def attached_class(kind: Any) -> Any:
         if setting("use_cache") is False:
             raise UsageError(f"'{attached.objective.name}' generates with the cache only: leave use_cache=False out")
         attached.source = named.get("input_ids") if inputs is None else inputs
-        attached.greedy = not setting("do_sample")
+        attached.decoding = Sample() if setting("do_sample") else Greedy()
         try:
             named = {library_keyword(): new_cache(self.config), **named}
             return kind.generate(self, inputs, generation_config, *rest, **named)
         finally:
-            attached.source, attached.greedy = None, False
+            attached.source = attached.decoding = None
 
     untraced = torch.compiler.disable(can_return_tuple(forward))  # its slices depend on the data
     members = {"forward": untraced, "generate": generate, "__module__": kind.__module__}
@@ -511,7 +513,8 @@ def without_labels(model: Any, attached: Attached, arguments: Mapping[str, Any])
             f"bench.generation.row_cache.new_cache(model.config)"
         )
     tokens = objective.backbone.extend(step_of(model, attached, arguments, cache))
-    log_probs = objective.decode_log_probs(tokens, Greedy()) if attached.greedy else objective.log_probs(tokens)
+    decoding = attached.decoding
+    log_probs = objective.log_probs(tokens) if decoding is None else objective.decode_log_probs(tokens, decoding)
     return output_of(model, logits=log_probs[:, None], **{library_keyword(): cache})
 
 

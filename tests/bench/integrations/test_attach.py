@@ -120,6 +120,18 @@ def test_sampling_draws_from_the_methods_own_distribution(method: str) -> None:
     assert (found > 0).sum() > 15 or method == "entmax"
 
 
+def test_sampling_stays_within_the_support_that_likelihoods_raise() -> None:
+    model = attached(llama(), "entmax", eps=1.0).eval()  # likelihoods are of a nearly uniform distribution
+    with torch.no_grad():
+        model.lm_head.weight.mul_(10)
+        ids = batch()["input_ids"][:1]
+        log_probs = model(input_ids=ids).logits[0, -1]
+    drawn = model.generate(input_ids=ids.expand(200, -1), max_new_tokens=1, do_sample=True, top_k=0)[:, -1]
+    outside = log_probs == log_probs.min()
+    assert 1 < (~outside).sum() < VOCABULARY / 2
+    assert not outside[drawn].any()
+
+
 @pytest.mark.parametrize("method", [*CACHES, "f2softmax", "entmax"])
 def test_a_loop_over_tokens_goes_on_from_the_cache_that_it_got(method: str) -> None:
     model, past = attached(llama(), method).eval(), None
