@@ -7,9 +7,11 @@ import torch
 from torch import Tensor
 
 from bench.errors import UsageError
-from bench.models.backbones.backbone import Backbone
+from bench.models.backbones.backbone import Backbone, Batch
 from bench.models.backbones.recomputing import recomputed
+from bench.models.core.continuations import without_dropout
 from bench.models.core.objective import Objective
+from bench.models.core.sliced_loss import LossSum
 from bench.models.histalign import HistAlign
 from bench.models.mle import MLE
 from tests.bench.generation import tiny_decoders as tiny
@@ -17,6 +19,14 @@ from tests.models import still, tiny_bilstm
 
 DROPOUT: dict[str, dict[str, Any]] = {"gpt2": {"attn_pdrop": 0.2}, "bart": {"dropout": 0.2}, "llama": {}}
 LAYERS = {"GPT2Block", "LlamaDecoderLayer", "BartEncoderLayer", "BartDecoderLayer"}
+
+
+class WithoutDropout(MLE):
+    """Scores texts as a loss over the model's own does: in training mode again when the backward pass comes."""
+
+    def step_loss(self, batch: Batch) -> LossSum:
+        with without_dropout(self):
+            return super().step_loss(batch)
 
 
 def layers(backbone: Backbone) -> list[Any]:
@@ -36,7 +46,7 @@ def differentiated(objective: Objective, kind: str, is_training: bool) -> tuple[
     return loss.detach(), found, len(runs)
 
 
-@pytest.mark.parametrize("method", [MLE, HistAlign])
+@pytest.mark.parametrize("method", [MLE, HistAlign, WithoutDropout])
 @pytest.mark.parametrize("kind", sorted(DROPOUT))
 @pytest.mark.parametrize(("is_training", "is_frozen"), [(True, False), (True, True), (False, False)])
 def test_losses_and_gradients_are_the_same_bits(
