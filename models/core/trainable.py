@@ -150,11 +150,13 @@ class Trainable(LightningModule):
             return None
 
     def rank_and_world(self) -> tuple[int, int]:
-        """Return this process and how many train together; 0 and 1 without a trainer."""
+        """Return this process and how many train together: those of the trainer, else of `torch.distributed`."""
         trainer = self._attached_trainer()
-        if trainer is None:
-            return 0, 1
-        return trainer.global_rank, trainer.world_size
+        if trainer is not None:
+            return trainer.global_rank, trainer.world_size
+        if torch.distributed.is_available() and torch.distributed.is_initialized():  # in a trainer of other people
+            return torch.distributed.get_rank(), torch.distributed.get_world_size()
+        return 0, 1
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """One micro-batch; its sum is divided by the target tokens of the whole optimiser step.
