@@ -213,7 +213,8 @@ class ContrastiveSearch(Decoding):
             tried = texts.states[:, -1].unflatten(0, (rows, k))  # [B, k, D]
             likeness = largest_cosine(tried, before, real)
             scores = (1 - self.alpha) * candidates.values.exp() - self.alpha * likeness
-            best = scores.argmax(1).tolist()
+            ruled_out = candidates.values == -math.inf  # where fewer than k tokens have a probability
+            best = scores.masked_fill(ruled_out, -math.inf).argmax(1).tolist()
             texts.keep([row * k + place for row, place in enumerate(best)])
         written: list[list[int]] = texts.ids[:, texts.start :].tolist()
         return written

@@ -115,10 +115,14 @@ class Continuation:
         return due and bool(self.ended.all())
 
     def log_probs(self) -> Tensor:
-        """Log-probabilities of the next token, [R, V] float32, after blocked n-grams and penalties."""
+        """Log-probabilities of the next token, [R, V] float32, after blocked n-grams and penalties.
+
+        A text in which all tokens with a probability are blocked, as may happen with exact zeros, has none blocked.
+        """
         scores = self.objective.decode_log_probs(self.rows, self.decoding).float()
         for processor in self.processors:
-            scores = processor(self.ids, scores)
+            processed = processor(self.ids, scores)
+            scores = torch.where(processed.isfinite().any(1, keepdim=True), processed, scores)
         return scores
 
     def words(self, tokens: Sequence[int]) -> list[str]:

@@ -14,6 +14,9 @@ from bench.models.core.states import IGNORED, TokenSlice, slices
 from bench.models.entmax import Entmax
 from bench.models.functional.entmax import entmax
 from bench.models.functional.head_losses import entmax_loss
+from tests.bench.generation import tiny_decoders as tiny
+from tests.bench.generation.test_generation import run
+from tests.models import still
 from tests.models.given_logits import GivenLogits, batch_of, modern_case
 
 CASES = ["entmax_0", "entmax_1"]
@@ -48,6 +51,21 @@ def test_texts_are_of_the_distribution_itself(name: str) -> None:
         found = objective.decode_log_probs(rows, decoding).exp()
         torch.testing.assert_close(found, case["probs"][case["targets"] != IGNORED], rtol=1e-9, atol=1e-9)
     assert (found == 0).any()
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("decoding", ["greedy", "sample", "contrastive_search=8+alpha=1"])
+def test_texts_stay_in_the_support_where_all_of_it_is_blocked_or_too_small(decoding: str) -> None:
+    """Three tokens have a probability: after three each of them repeats, and a search for eight tries others."""
+    objective = Entmax(still.backbone("gpt2", eos_token_id=None)).eval()
+    head, support = objective.backbone.model.lm_head, torch.tensor([50, 60, 70])
+    bias = torch.full((len(head.weight),), -1e4, dtype=torch.float64).index_fill_(0, support, 0)
+    head.register_forward_hook(lambda _, given, scores: 0 * scores + bias)
+    blocked = "" if decoding.startswith("contrastive") else "+no_repeat_ngram=1"
+    for written in run(objective, tiny.texts(3), decoding + blocked, 9, seeds=range(3) if decoding == "sample" else ()):
+        assert len(written) == 9
+        assert set(written) <= {50, 60, 70}
+        assert not blocked or set(written[:3]) == {50, 60, 70}
 
 
 def test_a_backbone_that_copies_is_refused() -> None:
