@@ -6,8 +6,8 @@
 A function has the name of its method in `bench list methods`, and its options are those of the method. A variant is
 set by its options, or named: `losses.loss_of("tailr.dft", hidden, weight, input_ids)`. The loss is that of `bench run`,
 slice by slice, without a tensor of [B, T, V]. Equations are in the docstring of each function, and the terms that they
-are made of in `bench.models.functional`. Methods with weights or counts of their own, and losses over texts that the
-model writes, need a model: `bench.attach`.
+are made of in `bench.models.functional`. Methods with weights or counts of their own or with a copy of those that
+training starts from (`emo`), and losses over texts that the model writes, need a model: `bench.attach`.
 """
 
 import inspect
@@ -126,11 +126,12 @@ def over_tensors(method: str, model: TensorModel, options: Mapping[str, Any]) ->
     found = find_method(method)
     if not issubclass(found.kind, Objective) or found.own_backbone:
         raise UsageError(f"'{method}' has no loss over the states of another model: use bench run")
-    if found.kind.step_loss is Objective.step_loss and found.kind.end_of_step is Objective.end_of_step:
+    hooks = ("step_loss", "end_of_step", "warm_start")  # with the last one, a method keeps a copy of the model's start
+    if all(getattr(found.kind, name) is getattr(Objective, name) for name in hooks):
         objective = found.objective(model, **options)
         if not objective.uses_token_counts and not objective.own_parameters():
             return objective
-    raise UsageError(f"the loss of '{method}' needs more than states, a head and tokens: use bench.attach")
+    raise UsageError(f"the loss of '{method}' needs more than states, a head and tokens: use bench.attach or bench run")
 
 
 def check_shape(name: str, tensor: Tensor | None, shape: tuple[int, ...]) -> None:

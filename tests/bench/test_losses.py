@@ -12,8 +12,8 @@ from bench.models.backbones.causal import Causal
 from tests.bench.integrations.test_attach import ON_STATES
 from tests.bench.integrations.trainers import batch, in_the_suite, llama
 
-NEED_MORE = ("face", "f2softmax", "mtp", "loss_truncation")
-"""Methods of `ON_STATES` with parameters, counts or past losses of their own."""
+NEED_MORE = ("face", "f2softmax", "emo", "mtp", "loss_truncation")
+"""Methods of `ON_STATES` with parameters, counts, past losses or a frozen embedding of their own."""
 
 
 @pytest.mark.parametrize("name", [name for name in ON_STATES if name not in NEED_MORE])
@@ -37,7 +37,7 @@ def test_value_and_gradients_are_those_of_the_suite(name: str) -> None:
         torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", [*NEED_MORE, "ul_seq", "ditto", "label_smoothing.unigram", "adadec"])
+@pytest.mark.parametrize("name", [*NEED_MORE, "emo.shuffled", "ul_seq", "ditto", "label_smoothing.unigram", "adadec"])
 def test_what_is_no_function_of_states_is_refused(name: str) -> None:
     with pytest.raises(UsageError, match="bench run" if name == "adadec" else r"bench\.attach"):
         losses.loss_of(name, torch.randn(1, 3, 4), torch.randn(9, 4), torch.tensor([[1, 2, 3]]))
