@@ -226,8 +226,8 @@ def fit_own_weights(
             f"'{method}' has weights of its own, which are to be fitted to what the model predicts: pass "
             f"batches=[...], a few batches of training data, or batches=() to begin with random ones"
         )
-    if batches:
-        objective.warm_start(batches)
+    if batches or not objective.own_parameters():  # buffers need no batches, but the seed and the model
+        objective.warm_start(batches or ())
 
 
 def detach(model: Any) -> Any:

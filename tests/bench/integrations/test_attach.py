@@ -316,6 +316,12 @@ def test_new_weights_are_fitted_to_the_model_and_loaded_again() -> None:
     assert random(**given).loss.item() == nll["fitted"]
 
 
+def test_what_is_copied_from_the_model_depends_on_the_seed() -> None:
+    first, again, other = (getattr(attach(llama(), "emo.shuffled", seed=seed), STATE).directions for seed in (0, 0, 1))
+    assert torch.equal(first, again)
+    assert not torch.equal(first, other)
+
+
 def test_an_encoder_decoder_needs_labels_and_makes_its_own_inputs() -> None:
     model, given = attach(bart(), "histalign").eval(), batch()
     right = model.prepare_decoder_input_ids_from_labels(given["labels"])
