@@ -451,7 +451,7 @@ def training_loss(model: Any, attached: Attached, batch: Batch, targets: Tensor,
             f"the parameters of '{objective.name}' itself were frozen since it was attached, as peft does; give "
             f"modules_to_save=['{STATE}'] to its configuration, or attach after get_peft_model"
         )
-    writes_texts = type(objective).step_loss is not Objective.step_loss  # and has its loss over them
+    writes_texts = objective.writes_texts
     if writes_texts or type(objective).end_of_step is not Objective.end_of_step:
         MODELS_WITH_STEP_HOOK.add(model)
         n_tokens = int((targets != IGNORED).sum())

@@ -184,6 +184,11 @@ class Objective(RegistryEntry, Recipe, Trainable):
     def end_of_step(self, reduce: Callable[[Tensor], Tensor]) -> None:
         """Called on every rank before each step of the optimiser; `reduce` sums a tensor over ranks."""
 
+    @property
+    def writes_texts(self) -> bool:
+        """Whether the loss of a step may be over other texts than those of its batch."""
+        return type(self).step_loss is not Objective.step_loss
+
     # Parts ------------------------------------------------------------------------------------------------------
 
     def fused_head(self, states: States) -> LinearHead | None:

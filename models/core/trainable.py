@@ -60,6 +60,9 @@ class Trainable(LightningModule):
         nll: Callable[[States], Iterator[tuple[TokenSlice, Tensor]]]
         end_of_step: Callable[[Callable[[Tensor], Tensor]], None]
 
+        @property
+        def writes_texts(self) -> bool: ...
+
     def __init__(self, backbone: Backbone) -> None:
         super().__init__()
         known = backbone is None or any(hasattr(backbone, name) for name in PARTS)  # None: to try a `token_loss` alone
@@ -179,7 +182,10 @@ class Trainable(LightningModule):
         sums = {"loss": loss.total.detach(), **loss.terms}
         self.logged = {name: value * share for name, value in sums.items()}
         if trainer is not None and trainer.loggers:
-            self.log("train/loss", loss.total.detach() / loss.n_target_tokens.clamp(min=1), batch_size=1)
+            mean = loss.total.detach() / loss.n_target_tokens.clamp(min=1)
+            if self.writes_texts:  # the targets of its own texts are not what the loss is divided by
+                mean = self.logged["loss"]
+            self.log("train/loss", mean, batch_size=1)
         return loss.total * share
 
     def transfer_batch_to_device(self, batch: Any, device: torch.device, dataloader_idx: int) -> Any:

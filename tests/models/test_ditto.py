@@ -1,6 +1,7 @@
 """DITTO as a class: golden vectors, the texts it makes, which tokens are penalised, steps and micro-batches."""
 
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -64,6 +65,17 @@ class TestGolden:
         torch.testing.assert_close(found.total, case[f"rows{suffix}"].nansum(), **EXACT)
         (gradient,) = torch.autograd.grad(found.total, objective.backbone.logits)  # type: ignore[arg-type]
         torch.testing.assert_close(gradient, case[f"grad_logits{suffix}"][real], rtol=1e-8, atol=1e-10)
+
+
+def test_the_loss_that_is_logged_is_the_one_that_is_trained() -> None:
+    objective, given, logged = made("gpt2"), running(), dict[str, Tensor]()
+    objective.__dict__["_attached_trainer"] = lambda: SimpleNamespace(
+        world_size=1, accumulate_grad_batches=1, loggers=[1]
+    )
+    objective.__dict__["log"] = lambda name, value, **_: logged.update({name: value})
+    tokens = int((given["labels"] != IGNORED).sum())
+    loss = objective.training_step({**given, "step": 0, "step_rows": len(given["labels"]), "step_tokens": tokens}, 0)
+    torch.testing.assert_close(logged["train/loss"], loss.detach())
 
 
 class TestTexts:
