@@ -36,7 +36,8 @@ class ULToken(Objective):
     Variants. In all, the value of a candidate's term is bounded where 1 - p falls below 1e-5.
 
     - `paper` keeps its gradient there.
-    - `released` has no gradient there, and padding is a candidate at every position. The authors ran it on one row at a
+    - `released` has no gradient there, and padding is a candidate at every position, where the model has a token for it
+      that is no end token; `losses.loss_of("ul_token.released", ...)` knows none. The authors ran it on one row at a
       time; on several rows their code would take the tokens of earlier rows for candidates.
     - `f2_code` is F2-Softmax's baseline, which does so: its candidates are all targets of the micro-batch before a
       position, row after row; otherwise it is `released`.

@@ -248,11 +248,14 @@ def special_tokens(backbone: Backbone, kind: Literal["bos", "eos", "pad"]) -> tu
         kind: start (`bos`), end (`eos`) or padding (`pad`).
 
     Returns:
-        No id, one id, or several: some models have more than one end token.
+        No id, one id, or several: some models have more than one end token. Many pretrained models pad with an end
+        token; it is an end token here, and there is no padding token.
     """
     ids = getattr(getattr(backbone.model, "config", None), f"{kind}_token_id", None)
     if ids is None:
         return ()
-    if isinstance(ids, list | tuple):
-        return tuple(int(token) for token in ids)
-    return (int(ids),)
+    found = tuple(int(token) for token in (ids if isinstance(ids, list | tuple) else [ids]))
+    if kind != "pad":
+        return found
+    ends = special_tokens(backbone, "eos")
+    return tuple(token for token in found if token not in ends)

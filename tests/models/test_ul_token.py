@@ -12,6 +12,7 @@ from bench.errors import UsageError
 from bench.models.core.states import IGNORED
 from bench.models.functional.unlikelihood import repeated, unlikelihood
 from bench.models.ul_token import ULToken
+from tests.bench.generation.tiny_decoders import END
 from tests.models import still
 from tests.models.given_logits import GivenLogits, batch_of
 from tests.models.still import batch
@@ -115,10 +116,11 @@ class TestOptions:
         with pytest.raises(UsageError, match="f2_code joins the rows"):
             ULToken(backbone, variant="f2_code")
 
-    def test_no_padding_token(self) -> None:
-        """Then there is no padding to penalise."""
+    @pytest.mark.parametrize("pad", [None, END])
+    def test_no_padding_token(self, pad: int | None) -> None:
+        """Then there is no padding to penalise; a model that pads with its end token has none either."""
         backbone = still.backbone("gpt2")
-        backbone.model.config.pad_token_id = None
+        backbone.model.config.pad_token_id = pad
         objective = ULToken(backbone, variant="released")
         expected = ULToken(backbone).step_loss(batch("gpt2")).total
         torch.testing.assert_close(objective.step_loss(batch("gpt2")).total, expected, **EXACT)
