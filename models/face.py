@@ -107,7 +107,7 @@ class FACE(Objective):
 
     def loss(self, states: States) -> LossSum:
         """Sum over target tokens; the released variants count the batch before they weigh it."""
-        if self.variant != "paper":
+        if self.variant != "paper" and self.training:  # else nothing is counted, at the cost of a pass over the head
             tokens = self._predictions(states) if self.counts_output else states.targets  # [B, T]
             if self.variant == "released":
                 ends, starts = special_tokens(self.backbone, "eos"), special_tokens(self.backbone, "bos")

@@ -152,6 +152,12 @@ class TestCounting:
         assert first == second
         assert torch.equal(objective.frequency, before)
 
+    @pytest.mark.parametrize("variant", VARIANTS)
+    def test_evaluation_takes_one_pass_over_the_head(self, variant: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        objective = warmed(made("gpt2", variant=variant)).eval()
+        monkeypatch.setattr(objective, "logits", lambda tokens: pytest.fail("a second pass"))
+        objective.loss(objective.states(batch("gpt2")))
+
 
 class TestSteps:
     @pytest.mark.parametrize("form", FORMS)
