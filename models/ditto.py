@@ -169,7 +169,7 @@ def split_rows(objective: Objective, batch: Batch) -> Iterator[tuple[int, list[i
             yield row, [], [token for token in labels if token != IGNORED and token not in ends], True
         return
     for row, tokens, start in texts(batch):
-        text = tokens[start:]
+        text = [token for token in batch["labels"][row].tolist() if token != IGNORED]  # a chat has more than one answer
         if start > 1 and text[-1] in ends:
             text = text[:-1]
         yield row, tokens[:start], text, start > 1

@@ -79,6 +79,14 @@ def test_the_loss_that_is_logged_is_the_one_that_is_trained() -> None:
 
 
 class TestTexts:
+    def test_tokens_without_a_target_between_targets_are_in_no_span(self) -> None:
+        """A chat: turns that are not the model's lie between its answers."""
+        ids = [*range(20, 40)]
+        labels = [token if token in (24, 25, 26, 27, 34, 35, 36, 37) else IGNORED for token in ids]
+        (span,) = repeated_spans(made("gpt2"), still.rows_of([ids], [labels]), 6, 0.9)
+        assert (span.written.prompt, span.period) == ([20, 21, 22, 23], 6)
+        assert set(span.written.tokens) == {26, 27, 34, 35, 36, 37}
+
     def test_running_text(self) -> None:
         """The span before is the prefix, and a text gets the length of its row."""
         objective = made("gpt2")
