@@ -89,7 +89,10 @@ class EMO(Objective):
         """The embedding of the backbone as it is now, each token's at length 1, [V, D]."""
         head = self.backbone.linear_head()
         weight = self.backbone.embedding() if head is None else head.weight
-        directions = normalize(weight.detach(), dim=1)
+        weight = weight.detach()
+        if weight.element_size() < 4:  # bf16 would leave lengths up to 0.4 % off
+            weight = weight.float()
+        directions = normalize(weight, dim=1)
         if self.embedding == "shuffled":
             generator = torch.Generator().manual_seed(seed_of(self.run_seed, "shuffled embedding"))
             order = torch.randperm(len(directions), generator=generator)

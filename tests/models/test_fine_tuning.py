@@ -117,6 +117,10 @@ class TestEmbedding:
         expected = normalize(parent.backbone.head_parameters()[0].detach(), dim=1)
         torch.testing.assert_close(objective.directions, expected, **EXACT)
 
+    def test_has_the_length_1_in_float32_for_a_model_in_bf16(self) -> None:
+        lengths = EMO(still.backbone("gpt2", dtype=torch.bfloat16)).directions.norm(dim=1)
+        torch.testing.assert_close(lengths, torch.ones(len(lengths)))
+
     def test_is_frozen_and_stored(self) -> None:
         objective = emo("gpt2")
         before = objective.directions.clone()
