@@ -461,8 +461,9 @@ def training_loss(model: Any, attached: Attached, batch: Batch, targets: Tensor,
         attached.passes += torch.is_grad_enabled()
         if writes_texts and several and torch.is_grad_enabled():
             raise UsageError(
-                f"'{objective.name}' writes texts for a whole step: set gradient_accumulation_steps=1, and after a "
-                f"pass without a step call optimizer.zero_grad(set_to_none=True)"
+                f"'{objective.name}' writes texts for a whole step: set gradient_accumulation_steps=1 and, on several "
+                f"processes, average_tokens_across_devices=False, since num_items_in_batch is else that of all of "
+                f"them; after a pass without a step call optimizer.zero_grad(set_to_none=True)"
             )
         step = int(getattr(model, STATE).steps)
         batch = {**batch, "step": step, "step_tokens": max(n_tokens, 1), "step_rows": len(targets)}

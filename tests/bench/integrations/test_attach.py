@@ -190,6 +190,14 @@ def test_losses_over_written_texts_take_one_pass_a_step() -> None:
         model(**batch()).loss + model(**batch()).loss
 
 
+def test_losses_over_written_texts_take_the_tokens_of_their_own_process() -> None:
+    model, given = attach(llama(), "ditto"), batch()
+    tokens = int((given["labels"][:, 1:] != -100).sum())
+    with pytest.raises(UsageError, match="average_tokens_across_devices=False"):
+        model(**given, num_items_in_batch=2 * tokens)  # as a Trainer on two processes counts them by default
+    model(**given, num_items_in_batch=tokens).loss.backward()
+
+
 def test_a_training_pass_that_bypasses_the_objective_is_refused() -> None:
     model = attach(llama(), "histalign")
     model(**batch()).loss.backward()
