@@ -24,8 +24,9 @@ def made(folder: Path, form: str, **splits: int) -> Path:
         if form == "jsonl":
             lines = [json.dumps({"text": line}) + "\n" for line in text.splitlines(keepends=True)]
             (folder / f"{split}.jsonl").write_text("".join(lines))
-        elif form == "parquet":
-            rows = [{"text": line} for line in text.splitlines(keepends=True)]
+        elif form in ("parquet", "hub"):  # the hub's rows have nothing for a blank line
+            blank = "" if form == "hub" else " \n"
+            rows = [{"text": line if line.strip() else blank} for line in text.splitlines(keepends=True)]
             for part in range(2):
                 body = parquet(rows[:10] if part == 0 else rows[10:])
                 (folder / f"{split}-{part:05d}-of-00002.parquet").write_bytes(body)
@@ -36,7 +37,7 @@ def made(folder: Path, form: str, **splits: int) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("form", ["jsonl", "txt.gz", "tokens", "parquet"])
+@pytest.mark.parametrize("form", ["jsonl", "txt.gz", "tokens", "parquet", "hub"])
 def test_every_form_gives_the_same_articles(tmp_path: Path, form: str) -> None:
     task = loaded(WikiText103, made(tmp_path, form, train=3, valid=2, test=2))
     split = task.split("train")
