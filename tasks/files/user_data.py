@@ -4,7 +4,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -66,17 +66,18 @@ class UserData:
         """Return where rows come from; what the user has named goes before the task's folder."""
         if self.data_set is not None:
             return self.data_set.source(source)
-        if not self.path:
-            return source
-        place = expanded(self.path)
-        return Source(place, f"task.path: {place}")
+        if self.path:
+            place = expanded(self.path)
+            source = Source(place, f"task.path: {place}")
+        unread = _unread(source.folder, self.forms) if source.folder else []
+        return replace(source, why=f"{source.why}; not read: {', '.join(unread)}") if unread else source
 
     def files(self, folder: Path) -> dict[str, tuple[Path, ...]]:
         """Return the files of each split; a split that is not in it takes its share of `train`.
 
         Raises:
             MissingError: something is not there.
-            DataError: a folder has two files for one split.
+            DataError: a folder has two files for one split, or one whose name stands for two splits.
             UsageError: a data set has no split of a name, none to train on, or two that may be meant.
         """
         if self.data_set is not None:
@@ -210,22 +211,41 @@ def _is_folder(path: Path, forms: Sequence[str]) -> bool:
 
 def _by_split(folder: Path, forms: Sequence[str]) -> dict[str, tuple[Path, ...]]:
     """Return the files of a folder by what their names say, or all as training text where no name says anything."""
-    named: dict[str, tuple[Path, ...]] = {}
     files = _files_in(folder, forms)
-    for split, names in NAMES.items():
-        pattern = re.compile(rf"(?:.*[^a-z])?(?:{'|'.join(names)})(?:[^a-z].*)?", re.IGNORECASE)
-        mine = [file for file in files if pattern.fullmatch(_ending(forms).sub("", file.name))]
+    named = _named(files, forms)
+    places = "name files with task.path, task.valid_path and task.test_path"
+    for split, mine in named.items():
         if len(mine) > 1:
             listed = ", ".join(file.name for file in mine[:4])
             raise DataError(
-                f"{folder}: expected one file for {split}, found {len(mine)}: {listed}; keep one of them, or name "
-                "files with task.path, task.valid_path and task.test_path"
+                f"{folder}: expected one file for {split}, found {len(mine)}: {listed}; keep one of them, or {places}"
             )
-        if mine:
-            named[split] = (mine[0],)
+        if both := [other for other in named if other != split and mine[0] in named[other]]:  # it would leak
+            found = f"{mine[0].name} for {split} and {both[0]}"
+            raise DataError(f"{folder}: expected a file for each split, found {found}; rename it, or {places}")
     if named and "train" not in named:
         raise MissingError(f"{folder}: has a file for {' and '.join(named)}, but none named like 'train{forms[0]}'")
-    return named or {"train": tuple(files)}
+    return {split: (mine[0],) for split, mine in named.items()} or {"train": tuple(files)}
+
+
+def _named(files: Sequence[Path], forms: Sequence[str]) -> dict[str, list[Path]]:
+    """Return by split the files whose names stand for it, `training` and `testing` among them."""
+    named = {}
+    for split, names in NAMES.items():
+        pattern = re.compile(rf"(?:.*[^a-z])?(?:{'|'.join(names)})(?:ing)?(?:[^a-z].*)?", re.IGNORECASE)
+        if mine := [file for file in files if pattern.fullmatch(_ending(forms).sub("", file.name))]:
+            named[split] = mine
+    return named
+
+
+def _unread(folder: Path, forms: Sequence[str]) -> list[str]:
+    """Return the names of a folder's files that stand for no split, where others do."""
+    try:
+        files = _files_in(folder, forms) if folder.is_dir() else []
+    except (MissingError, OSError):  # which `UserData.files` explains
+        return []
+    named = [file for mine in _named(files, forms).values() for file in mine]
+    return [file.name for file in files if file not in named] if named else []
 
 
 def _files_in(folder: Path, forms: Sequence[str]) -> list[Path]:

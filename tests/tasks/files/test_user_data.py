@@ -25,6 +25,7 @@ def files_of(folder: Path, forms: Sequence[str] = TEXTS, valid: str = "") -> dic
         (["train.txt", "valid.txt.gz", "test.jsonl"], {"train": 0, "valid": 1, "test": 2}),
         (["kjv.train.txt.gz", "kjv.valid.txt.gz", "kjv.test.txt.gz"], {"train": 0, "valid": 1, "test": 2}),
         (["train.en.txt", "dev_1.txt", "my-test-set.txt"], {"train": 0, "valid": 1, "test": 2}),
+        (["training.txt", "testing.txt"], {"train": 0, "test": 1}),
         (["TRAIN.TXT", "contest.txt", ".train.txt", "train.csv"], {"train": 0}),
     ],
 )
@@ -41,6 +42,25 @@ def test_a_path_goes_before_the_data_folder_and_may_start_at_home(
     folder, file = Source(tmp_path / "data", "BENCH_DATA"), tmp_path / "my.txt"
     assert UserData(TEXTS, "~/my.txt").source(folder) == Source(file, f"task.path: {file}")
     assert UserData(TEXTS).source(folder) == folder
+
+
+def test_files_that_stand_for_no_split_are_named(tmp_path: Path) -> None:
+    for name in ("more.txt", "part 2.txt"):
+        (tmp_path / name).write_text("words")
+    folder, path = Source(tmp_path, "BENCH_DATA"), str(tmp_path)
+    assert UserData(TEXTS).source(folder) == folder
+    for name in ("train.txt", "test.txt"):
+        (tmp_path / name).write_text("words")
+    unread = "not read: more.txt, part 2.txt"
+    assert UserData(TEXTS).source(folder).why == f"BENCH_DATA; {unread}"
+    assert UserData(TEXTS, path).source(Source(None, "")) == Source(tmp_path, f"task.path: {path}; {unread}")
+
+
+@pytest.mark.parametrize("name", ["train_val.txt", "test_train.txt", "dev.test.txt"])
+def test_a_name_that_stands_for_two_splits_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("words")
+    with pytest.raises(DataError, match=f"expected a file for each split, found {name} for .* and .*; rename it"):
+        files_of(tmp_path)
 
 
 def test_a_folder_without_splits_is_one_text_in_order_of_names(tmp_path: Path) -> None:
