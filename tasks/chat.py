@@ -11,7 +11,7 @@ name of each role.
 """
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -27,6 +27,7 @@ from bench.tasks.files.user_data import check_user_data
 from bench.tasks.pairs import Pairs, TextPair
 
 Messages = list[dict[str, str]]
+Reader = Callable[[Messages, str, Codec], tuple[list[int], list[int]]]
 PARTS = ("role", "content")
 DATED = "{% macro strftime_now(form) %}01 Jan 2026{% endmacro %}"
 """In front of a template that asks for the date of today, so that rows are the same on every day."""
@@ -87,32 +88,35 @@ class Chat(Pairs):
         exemplars: Mapping[str, str] | None = None,
     ) -> list[Encoded]:
         """Turn rows into token ids, in the model's own template where it has one."""
-        if codec.architecture != "decoder-only" or not getattr(codec.tokenizer, "chat_template", None):
-            return super().encode(examples, codec, prompts=prompts, exemplars=exemplars)
-        return [self._in_template(example, codec) for example in examples]
+        in_template = codec.architecture == "decoder-only" and getattr(codec.tokenizer, "chat_template", None)
+        read = _in_tokens if in_template else _in_plain_text
+        exemplar_ids: list[Any] = codec.ids([exemplars[row.id] for row in examples]) if exemplars is not None else []
+        exemplar_ids = exemplar_ids or [None] * len(examples)
+        return [self._encoded(*row, codec, read) for row in zip(examples, exemplar_ids, strict=True)]
 
     def _stored(self, split: str, codec: Codec, make: Any, content: list[Any], chunk: int = 0) -> TokenStore:
         """Keep rows of another chat template apart, though the tokenizer may be the same."""
         template = getattr(codec.tokenizer, "chat_template", None)
         return super()._stored(split, codec, make, [*content, template], chunk)
 
-    def _in_template(self, example: Example, codec: Codec) -> Encoded:
+    def _encoded(self, example: Example, exemplar: list[int] | None, codec: Codec, read: Reader) -> Encoded:
         """Encode one row; where its source is too long, its oldest messages but the system's are left out."""
         messages: Messages = list(example.fields["messages"])
         first = 1 if messages[0]["role"] == "system" else 0
-        source, target = _in_tokens(messages, example.target, codec)
+        source, target = read(messages, example.target, codec)
         whole_length = len(source)
         while len(source) > codec.max_source and len(messages) > first + 1:
             del messages[first]
             while len(messages) > first + 1 and messages[first]["role"] != "user":  # templates begin with the user
                 del messages[first]
-            source, target = _in_tokens(messages, example.target, codec)
+            source, target = read(messages, example.target, codec)
         return codec.encode(
             example.id,
             source[-codec.max_source :],
             target,
             ends=True,
             truncated=whole_length - min(len(source), codec.max_source),
+            exemplar=exemplar,
             n_words=self.words_of(example.target),
             n_bytes=byte_count(example.target),
         )
@@ -138,10 +142,20 @@ class Chat(Pairs):
     def _examples(self, split: str, rows: Sequence[TextPair]) -> list[Example]:
         found = []
         for number, messages, target in rows:
-            text = "\n".join(f"{message['role']}: {message['content']}" for message in messages) + "\nassistant:"
             name = f"{split}/{number}/{len(messages)}"
-            found.append(Example(name, text, target, (target,), {"messages": messages}))
+            found.append(Example(name, _plain_text(messages), target, (target,), {"messages": messages}))
         return found
+
+
+def _plain_text(messages: Messages) -> str:
+    return "\n".join(f"{message['role']}: {message['content']}" for message in messages) + "\nassistant:"
+
+
+def _in_plain_text(messages: Messages, answer: str, codec: Codec) -> tuple[list[int], list[int]]:
+    """Return what is read and what is written, for a model without a template."""
+    space = " " if codec.architecture == "decoder-only" else ""
+    source, target = codec.ids([_plain_text(messages), space + answer])
+    return source, target
 
 
 def _in_tokens(messages: Messages, answer: str, codec: Codec) -> tuple[list[int], list[int]]:

@@ -117,6 +117,20 @@ def test_without_a_template_it_is_plain_text(tmp_path: Path, architecture: str) 
     assert task.split("test").examples[0].source == "user: hi\nassistant:"
 
 
+@pytest.mark.parametrize("architecture", ["decoder-only", "encoder-decoder"])
+def test_plain_text_that_is_too_long_keeps_the_question(tmp_path: Path, architecture: str) -> None:
+    words = tokenizer(None)
+    words.backend_tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()  # type: ignore[assignment]
+    *_, example = chat(tmp_path, CONVERSATION).split("test").examples
+    whole = "system <nl> be brief user <nl> hi assistant <nl> hi there user <nl> how are you assistant <nl>"
+    question = "user <nl> how are you assistant <nl>"
+    for most, source in ((18, whole), (17, f"system <nl> be brief {question}"), (4, "are you assistant <nl>")):
+        (row,) = Chat().encode([example], Codec(words, architecture, most, 16), exemplars={example.id: "hi"})
+        assert in_words(row.source) == "<s> " * (architecture == "decoder-only") + source
+        assert (in_words(row.target), row.truncated) == ("fine thanks <end>", 18 - len(source.split()))
+        assert in_words(row.exemplar or ()) == "hi <end>"
+
+
 @pytest.mark.parametrize(
     ("messages", "why"),
     [
