@@ -66,6 +66,9 @@ def train_and_evaluate(
     with execution.algorithms():
         content = cell.folder.trained()
         if content is None:
+            for key in rows_keys:  # a text that is too short to be cut ends the run before it is trained
+                if cell.evaluations[key].cut is not None:
+                    cut_rows(cell.task, codec, cell.evaluations[key])
             events.stage(TRAINING, cell.config.trainer.steps)
             if cell.method.reads_exemplars:
                 equal_targets = bool(cell.config.method_options.get("equal_targets", True))

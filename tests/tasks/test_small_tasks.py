@@ -3,6 +3,7 @@
 import csv
 import gzip
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -93,6 +94,15 @@ def test_korean_pairs_have_no_rouge_in_place_of_nothing(cell: Cell, tmp_path: Pa
     assert found["chrf"] is not None
     assert found["bleu"] is not None
     assert all(row["n_words"] >= 1 for row in rows(found_in, "nll_sum"))
+
+
+def test_a_running_text_that_is_too_short_to_be_continued_is_not_trained_on(bench: Bench, tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    ended = bench("run", "--task", "lyrics", *TINY, "task.columns=5000", "--results", str(results))
+    expected = r"expected more than 50 tokens of the test split in each of task\.columns=5000 columns, found [\d,]+ "
+    assert ended.code == 3
+    assert re.search(expected + "tokens in all; set a smaller task.columns", ended.err)
+    assert not list(results.rglob("trained.json"))
 
 
 @pytest.mark.parametrize("task", [name for name in TASKS if TASKS[name].load().info.open_ended])
