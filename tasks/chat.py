@@ -22,7 +22,8 @@ from bench.tasks.core.example import Example
 from bench.tasks.core.task import TaskInfo
 from bench.tasks.encode.codec import Codec, Encoded, byte_count
 from bench.tasks.encode.token_store import TokenStore
-from bench.tasks.files.records import read_records
+from bench.tasks.files.lines import BadRow, Checking
+from bench.tasks.files.records import checked_text, read_records
 from bench.tasks.files.user_data import check_user_data
 from bench.tasks.pairs import Pairs, TextPair
 
@@ -129,8 +130,11 @@ class Chat(Pairs):
         rows: list[TextPair] = []
         for record in self.counted(read_records(files, columns={})):
             messages: Any = record.values.get("messages")
-            if reason := _wrong(messages):
-                raise DataError(f"{record.file}, {record.row}: {reason}")
+            with Checking(record.file, record.row):
+                if reason := _wrong(messages):
+                    raise BadRow(reason)
+                for message in messages:
+                    checked_text(message["content"], "content")
             for at, message in enumerate(messages):
                 if message["role"] == "assistant":
                     before = [{"role": each["role"], "content": each["content"]} for each in messages[:at]]
@@ -195,8 +199,6 @@ def _wrong(messages: Any) -> str:
     for message in messages:
         if not isinstance(message, Mapping) or not all(isinstance(message.get(part), str) for part in PARTS):
             return "expected messages with a role and a content, both texts"
-        if not message["content"].strip():
-            return f"expected a content of each message, that of a message of the role {message['role']} is empty"
     roles = [message["role"] for message in messages]
     if "assistant" not in roles:
         return "expected `messages` with an answer of the role assistant"

@@ -141,6 +141,9 @@ def test_plain_text_that_is_too_long_keeps_the_question(tmp_path: Path, architec
         (None, "a list of `messages`"),
         (["hi"], "both texts"),
         ([{"role": "user", "content": "hi"}, {"role": "assistant", "content": " "}], "is empty"),
+        ([{"role": "user", "content": "\u200b"}, {"role": "assistant", "content": "hi"}], "'content' is empty"),
+        ([{"role": "user", "content": "hi"}, {"role": "assistant", "content": "\ud800"}], "which is no text"),
+        ([{"role": "user", "content": "a\0b"}, {"role": "assistant", "content": "hi"}], "which is no text"),
     ],
 )
 def test_what_is_no_conversation_is_named_with_its_line(tmp_path: Path, messages: Any, why: str) -> None:
