@@ -30,7 +30,7 @@ LEAST_REST = 8
 
 TEXTS = (".txt", ".jsonl")
 """Forms of running text; each may end with .gz too."""
-RECORDS = re.compile(r"\.(?:(?:jsonl|ndjson|json)(?:\.gz)?|parquet)$", re.IGNORECASE)
+RECORDS = re.compile(r"\.(?:(?:jsonl|ndjson|json|csv|tsv)(?:\.gz)?|parquet)$", re.IGNORECASE)
 Unit = Literal["line", "blank_line", "file"]
 
 
@@ -57,7 +57,7 @@ class Text(Task):
             `text` of the data folder, else the built-in sample.
         valid_path: file or folder of the validation split.
         test_path: file or folder of the test split.
-        field: which field of a jsonl record, or column of the data set, holds a document.
+        field: which field of a jsonl record, or column of a csv file or data set, holds a document.
         document: what is a document in plain text: a line, lines up to a blank one, or a file.
         words: longest passage, in words.
         prompt_words: words of the prompt that generation starts from; the rest of a passage is its true continuation.
@@ -211,8 +211,8 @@ def read_documents(files: Sequence[Path], field: str = "text", unit: Unit = "lin
     """Read documents one after another, in the order of the files; at most one is in memory.
 
     Args:
-        files: plain text, jsonl or parquet (by name), UTF-8, packed with gzip or not (by content); or the folder of a
-            split of a saved data set.
+        files: plain text, jsonl, csv, tsv or parquet (by name), UTF-8, packed with gzip or not (by content); or the
+            folder of a split of a saved data set.
         field: which field of a record holds its text; a record is always one document.
         unit: what is a document in plain text: a line that is not blank, lines up to a blank one, or a whole file.
 
