@@ -356,7 +356,7 @@ class Task(LightningDataModule, ABC):
         if self.info.open_ended and not self.training_blocks:  # a text goes on from one before it, as in the text that
             space = " "  # the tokenizer is trained on; joined training texts have no space between them
         source_ids = codec.ids([space + text if text else "" for text in sources])
-        if codec.architecture == "decoder-only" and any(sources):
+        if codec.architecture == "decoder-only" and (prompts or not self.info.open_ended):  # whatever rows are near
             space = " "
         target_ids = codec.ids([space + example.target for example in examples])
         exemplar_ids: list[list[int] | None] = [None] * len(examples)

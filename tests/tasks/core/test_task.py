@@ -100,6 +100,13 @@ def test_open_ended_rows_are_learned_whole_and_continued_from_their_prompt():
     assert [row.source + row.target for row in split] == [row.source + row.target for row in whole]
 
 
+def test_a_row_is_encoded_the_same_whatever_rows_are_near_it():
+    task = Toy({**ROWS, "test": [("", "wet"), *ROWS["test"]]})
+    rows, found = task.split("test").examples, codec(task, "decoder-only", task.tokenizer(300))
+    assert task.encode(rows[:1], found) == task.encode(rows, found)[:1]
+    assert [texts(found, row.target) for row in task.encode(rows[:2], found)] == [" wet", " wet too"]
+
+
 # Exemplars --------------------------------------------------------------------------------------------------------
 
 
