@@ -7,6 +7,7 @@ holds a whole row group of parquet where this holds a batch, and costs a second 
 import csv
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -105,9 +106,10 @@ def _json_lines(path: Path) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
                 try:
                     record = json.loads(line)
                 except (ValueError, RecursionError) as problem:  # also thousands of digits or brackets
-                    raise BadRow(f"expected a JSON object, found: {problem!s:.100}") from None
+                    raise BadRow(f"expected a JSON object, found: {problem!s:.100}; write one object a line") from None
                 if not isinstance(record, dict):
-                    raise BadRow(f"expected a JSON object with named fields, found {described(record)}")
+                    found = f"found {described(record)}; write one object a line"
+                    raise BadRow(f"expected a JSON object with named fields, {found}")
                 yield number - 1, f"line {number}", record
 
 
@@ -145,11 +147,13 @@ def _header(reader: Iterator[list[str]], path: Path) -> list[str]:
     try:
         header = next(reader, [])
     except csv.Error as problem:
-        raise DataError(f"{path}, line 1: expected the names of columns, found: {problem}") from None
+        found = f"found: {problem}; save the file as csv with line feeds (\\n) at the ends of lines"
+        raise DataError(f"{path}, line 1: expected the names of columns, {found}") from None
     if not header:
         raise DataError(f"{path}, line 1: expected the names of columns, found nothing")
-    if len(set(header)) != len(header):
-        raise DataError(f"{path}, line 1: expected the names of columns, found one name twice")
+    name, times = Counter(filter(None, header)).most_common(1)[0] if any(header) else ("", 0)
+    if times > 1:  # columns without a name, such as those of commas at the end, are none that can be asked for
+        raise DataError(f"{path}, line 1: expected the names of columns, found one name twice: '{name:.40}'")
     return header
 
 

@@ -48,10 +48,29 @@ def test_quoted_cells_may_have_line_ends_and_rows_are_named_by_their_first_line(
         read(tmp_path / "x.csv", content + b"d\n")
 
 
-@pytest.mark.parametrize(("content", "reason"), [(b"", "found nothing"), (b"a,a\n1,2\n", "found one name twice")])
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "found nothing"),
+        (b"a,a\n1,2\n", "found one name twice"),
+        (b"b,,a,,a\n", "found one name twice: 'a'"),
+        (b"a,b\r1,2\r", r"found: new-line .*; save the file .* line feeds"),
+    ],
+)
 def test_a_table_needs_a_header(tmp_path: Path, content: bytes, reason: str) -> None:
     with pytest.raises(DataError, match=rf"x\.csv, line 1: expected the names of columns, {reason}"):
         read(tmp_path / "x.csv", content)
+
+
+def test_columns_without_a_name_are_left_alone(tmp_path: Path) -> None:
+    (row,) = read(tmp_path / "x.csv", b"source,target,,\na,b,,\n")
+    assert row.texts == {"source": "a", "target": "b", "id": ""}
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_an_array_in_place_of_lines_is_refused_with_what_to_do(tmp_path: Path, indent: int | None) -> None:
+    with pytest.raises(DataError, match=r"x\.json, line 1: expected a JSON object.*; write one object a line$"):
+        read(tmp_path / "x.json", json.dumps(ROWS, indent=indent).encode())
 
 
 def test_files_that_go_together_line_by_line(tmp_path: Path) -> None:
