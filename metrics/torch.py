@@ -40,6 +40,8 @@ def references(preds: Sequence[str], target: Any) -> Inputs:
     """Texts, and for each text a reference or a list of references."""
     texts, targets = _paired(preds, target)
     listed = [[some] if isinstance(some, str) else list(some) for some in targets]
+    if not all(listed):
+        raise ValueError(f"expected one or more references for each text, got none for text {listed.index([])}")
     return [{"text": text} for text in texts], [{"references": some, "target": some[0]} for some in listed]
 
 
@@ -83,6 +85,8 @@ def likelihoods(preds: Tensor, target: Tensor, ignore_index: int | None = None) 
     rows: Rows = []
     for logits, ids in zip(preds, target, strict=True):
         kept = torch.ones_like(ids, dtype=torch.bool) if ignore_index is None else ids != ignore_index
+        if (ids[kept] < 0).any():  # `cross_entropy` would leave some out that are counted
+            raise ValueError(f"expected token ids from 0, got {ids[kept].min()}; set ignore_index to what is no token")
         losses = cross_entropy(logits[kept].detach().double(), ids[kept], reduction="none")
         rows.append({"nll_sum": math.fsum(losses.tolist()), "n_tokens": len(losses), "n_words": 0, "n_bytes": 0})
     return rows, [{} for _ in rows]

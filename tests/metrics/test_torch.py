@@ -89,6 +89,8 @@ def test_logits_give_torchmetrics_perplexity():
     assert plain(ours.compute()) == fed(Perplexity(), (logits, target), ignore_index=-100)
     with pytest.raises(ValueError, match=r"expected preds \[B, T, V\] and target \[B, T\]"):
         ours.update(logits[0], target)
+    with pytest.raises(ValueError, match="expected token ids from 0, got -100; set ignore_index"):
+        Perplexity().update(logits, target)
 
 
 def test_token_ids_and_words():
@@ -133,6 +135,8 @@ def test_what_would_be_scored_wrongly_is_refused(kind):
         metric.update(["a"], ["a"], ids=["x", "y"])
     with pytest.raises(ValueError, match="expected a list of texts and a list of targets, got one text"):
         metric.update(["a"], "a")
+    with pytest.raises(ValueError, match="expected one or more references for each text, got none for text 1"):
+        metric.update(["a", "b"], [["a"], []])
 
 
 def test_every_family_has_a_class_and_no_class_lacks_a_family():
