@@ -138,6 +138,7 @@ METRICS: dict[str, MetricEntry] = {
         "whether the final answer is that of a reference: what follows the last ####, else the last line",
         "Cobbe et al. 2021 (GSM8K)",
         columns=("+exact-match",),
+        version=2,
     ),
     "overlap": GENERATION(
         "bench.metrics.overlap.bleu_chrf:overlap_scores",

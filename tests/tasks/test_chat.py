@@ -183,6 +183,12 @@ def test_answers_of_one_conversation_are_held_out_together(tmp_path: Path) -> No
         ("12,345%", "12345"),
         ("#### 42\nSo the answer is 42.", "42"),
         ("a, b", "a, b"),
+        (".50", "0.5"),
+        ("-0.0", "0"),
+        ("$ 42", "42"),
+        ("\N{MINUS SIGN}7", "-7"),
+        ("so #### 5 ####\n", "5"),
+        ("so 5 ####", ""),
         ("", ""),
     ],
 )
