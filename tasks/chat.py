@@ -91,8 +91,8 @@ class Chat(Pairs):
         """Turn rows into token ids, in the model's own template where it has one."""
         in_template = codec.architecture == "decoder-only" and getattr(codec.tokenizer, "chat_template", None)
         read = _in_tokens if in_template else _in_plain_text
-        exemplar_ids: list[Any] = codec.ids([exemplars[row.id] for row in examples]) if exemplars is not None else []
-        exemplar_ids = exemplar_ids or [None] * len(examples)
+        texts = [exemplars[row.id] for row in examples] if exemplars else []
+        exemplar_ids: Sequence[list[int] | None] = codec.ids(texts) or [None] * len(examples)
         return [self._encoded(*row, codec, read) for row in zip(examples, exemplar_ids, strict=True)]
 
     def _stored(self, split: str, codec: Codec, make: Any, content: list[Any], chunk: int = 0) -> TokenStore:
@@ -156,7 +156,6 @@ def _plain_text(messages: Messages) -> str:
 
 
 def _in_plain_text(messages: Messages, answer: str, codec: Codec) -> tuple[list[int], list[int]]:
-    """Return what is read and what is written, for a model without a template."""
     space = " " if codec.architecture == "decoder-only" else ""
     source, target = codec.ids([_plain_text(messages), space + answer])
     return source, target

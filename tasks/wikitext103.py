@@ -140,14 +140,11 @@ def sample_text(sentences: Sequence[Sequence[str]]) -> str:
 
 
 def read_lines(files: Sequence[Path]) -> Iterator[str]:
-    """Yield lines that end as the published ones do, from the published file or from rows with a `text`.
-
-    The hub's rows have the empty text for a blank line, which is a space and a line end in the published file.
-    """
+    """Yield lines that end as the published ones do, from the published file or from rows with a `text`."""
     texts: Iterable[str] = (line for _, line in lines(files[0]))
     if ".jsonl" in files[0].name or ".parquet" in files[0].name:
         rows = read_records(files, columns={"text": "text"}, may_be_empty=True)
-        texts = (row.texts["text"] or " \n" for row in rows)
+        texts = (row.texts["text"] or " \n" for row in rows)  # a blank line of the published file is "" on the hub
     return (text.replace("\r\n", "\n") for text in texts)
 
 

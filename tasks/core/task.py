@@ -396,18 +396,14 @@ class Task(LightningDataModule, ABC):
             codec: of the backbone.
             prompts: open-ended rows become prompt and true continuation, in place of nothing and the whole text.
             exemplars: text by row id, for methods that read exemplars.
-
-        Raises:
-            DataError: a running text has too few tokens to be continued anywhere.
         """
         if self.stream is not None or (self.training_blocks and split == "train"):
             documents = self._stored(split, codec, partial(self._documents, split, codec), ["documents"], DOCUMENTS)
             if prompts and self.stream is not None:
                 if not (rows := windows(documents, split, codec, self.stream)):
                     raise DataError(
-                        f"{self.name}: expected more than {self.stream.prefix} tokens of the {split} split in each of "
-                        f"task.columns={self.stream.columns} columns, found {len(documents.tokens):,} tokens in all; "
-                        "set a smaller task.columns, or take more text"
+                        f"{self.name}, {split}: expected more than {self.stream.prefix} tokens in each of task.columns="
+                        f"{self.stream.columns}, found {len(documents.tokens):,} in all; set fewer, or take more text"
                     )
                 return rows
             return blocks(documents, split, codec)
