@@ -43,6 +43,7 @@ class Duc2004(Task):
     """
 
     name: str = "duc2004"
+    sources_repeat: bool = True
     info: ClassVar[TaskInfo] = TaskInfo(
         source="https://duc.nist.gov/duc2004/",
         licence="NIST, on request; training text LDC2012T21",

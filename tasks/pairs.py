@@ -105,7 +105,7 @@ class Pairs(Task):
         self.user_data = UserData(FORMATS, path, valid_path, test_path, data_set, splits)
         self.columns = {"source": source, "target": target}
         self.title = title
-        self.references = references
+        self.references, self.sources_repeat = references, references == "same_source"
 
     @classmethod
     def check_options(cls, options: Mapping[str, Any]) -> None:

@@ -120,7 +120,7 @@ def computed(
     sums = {value.name: value.sums for value in scores if value.sums is not None}
     if task is not None and sums and not {"cut", "other_text"} & set(stored.content):
         ids = sorted(str(row["id"]) for row in stored.rows)
-        groups = [task.cluster_of(name) for name in ids]
+        groups = task.clusters(stored.content["split"], ids)
         if len(set(groups)) < len(groups):
             sums = {name: column.together(groups) for name, column in sums.items()}
     if metric.human and all("reference_ids" in row for row in stored.rows):

@@ -123,6 +123,7 @@ class Task(LightningDataModule, ABC):
     places: ClassVar[frozenset[str]] = frozenset()  # options that locate the data; keys have the rows, and not these
     markers: tuple[str, ...] = ()
     user_data: UserData | None = None  # where a user's own rows are, by the options of the task
+    sources_repeat: bool = False  # rows of one source are no independent examples
     title: str = ""  # the name of a user's own data, for tables
     stream: Stream | None = None  # rows are cut from running text by tokens; examples are its documents
     training_blocks: bool = False  # training rows are blocks of `max_target` tokens of the joined training texts
@@ -469,6 +470,13 @@ class Task(LightningDataModule, ABC):
         Significance is tested over these: swapping or resampling single rows would find differences that are none.
         """
         return name
+
+    def clusters(self, split: str, names: Sequence[str]) -> list[str]:
+        """Return what each row shares with others: where sources repeat, the first row of its source."""
+        first_of: dict[str, str] = {}
+        rows = self.split(split).examples if self.sources_repeat else ()
+        first = {row.id: first_of.setdefault(row.source, row.id) for row in rows}
+        return [self.cluster_of(first.get(name, name)) for name in names]
 
     def gold(
         self, examples: Sequence[Example], wanted: Sequence[str] = ("target", "references")

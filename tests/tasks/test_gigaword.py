@@ -84,6 +84,11 @@ def test_the_files_of_lines_are_read_too(tmp_path: Path) -> None:
         loaded(Duc2004, tmp_path).split("test")
 
 
+def test_an_article_of_two_sets_is_one_example_of_a_test_over_items(tmp_path: Path) -> None:
+    task, names = loaded(Duc2004, duc(tmp_path, [*DUC, DUC[0]])), ["000/A.1", "001/A.1", "002/A.1"]
+    assert task.clusters("test", names) == [*names[:2], names[0]]
+
+
 @pytest.mark.parametrize("titles", [None, [], ["a"] * 3, ["a"] * 5, ["a", "b", "c", ""], ["a", "b", "c", 4], "abcd"])
 def test_four_references_or_none(tmp_path: Path, titles: Any) -> None:
     duc(tmp_path, [DUC[0], {**DUC[1], "summaries": titles}])

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from bench.cells.score import computed
 from bench.errors import DataError, MissingError, UsageError
+from bench.metrics import METRICS
+from bench.store.files import StoredRows
 from bench.tasks.pairs import Pairs
 from tests.tasks.news_files import contents, loaded, write
 
@@ -70,6 +73,17 @@ def test_targets_of_one_source_are_references_of_each_other_where_they_are_evalu
     assert references["test"] == [("a", "c", "d"), ("b",), ("a", "c", "d"), ("a", "c", "d"), ("a", "c", "d")]
     own = loaded(Pairs, tmp_path, references="own").split("test").examples
     assert [e.references for e in own] == references["train"]
+
+
+def test_rows_of_one_source_are_one_example_of_a_test_over_items(tmp_path: Path) -> None:
+    for split in ("train", "valid", "test"):
+        made(tmp_path / f"{split}.jsonl", [("q", "a"), ("r", "b"), ("q", "c")])
+    rows = [{"id": f"test/{number}", "text": "a b"} for number in range(3)]
+    for references, n in (("same_source", 2), ("own", 3)):
+        task = loaded(Pairs, tmp_path, references=references)
+        stored = StoredRows("", {"split": "test"}, rows, "")
+        _, sums = computed(METRICS["rouge"], stored, task.gold(task.split("test").examples), task)
+        assert {len(column) for column in sums.values()} == {n}
 
 
 def test_columns_may_have_other_names(tmp_path: Path) -> None:
