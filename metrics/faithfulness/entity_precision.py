@@ -18,7 +18,7 @@ import os
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from bench.metrics.faithfulness import spacy_models
 from bench.metrics.requirements import SPACY, NamedModel, missing
@@ -102,8 +102,8 @@ def _matches(rows: Sequence[Row], gold: Gold, tagger: str) -> list[Counts]:
     name = _tagger(tagger)
     needed = missing((SPACY, NamedModel(name)))
     reason = f"needs {needed}" if needed else ""
-    sources = [str(gold[row["id"]].get("source") or "") for row in rows]
-    if not all(sources):
+    sources: list[Any] = [gold[row["id"]].get("source") for row in rows]
+    if not any(sources) or None in sources:  # an empty source among others has no entity
         reason = "no source text"
     if reason:
         return [{"reason": reason} for _ in rows]

@@ -112,12 +112,18 @@ def test_another_model_takes_no_place_unless_it_is_named(by_hand, monkeypatch):
     assert by_name(["Aldra rose"], ["Aldra"])["p_ent[en_core_web_sm,level2,mean]"].value == 100.0
 
 
+def test_an_empty_source_among_others_has_no_entity(by_hand):
+    by_hand()
+    assert by_name(["one", "Aldra rose"], ["", "Aldra"])["p_ent[by-hand,level2,pooled]"].value == pytest.approx(100 / 3)
+
+
 @pytest.mark.parametrize(
     ("texts", "sources", "reason"),
     [
         (["the aldra rose"] * 10, ["The Aldra"] * 10, "uncased input"),
         (["The Aldra rose"], [""], "no source text"),
         (["The Aldra rose"], [None], "no source text"),
+        (["The Aldra rose"] * 2, ["The Aldra", None], "no source text"),
     ],
 )
 def test_what_cannot_be_scored_says_why(texts, sources, reason):
