@@ -81,8 +81,8 @@ def test_rows_of_one_source_are_one_example_of_a_test_over_items(tmp_path: Path)
     rows = [{"id": f"test/{number}", "text": "a b"} for number in range(3)]
     for references, n in (("same_source", 2), ("own", 3)):
         task = loaded(Pairs, tmp_path, references=references)
-        stored = StoredRows("", {"split": "test"}, rows, "")
-        _, sums = computed(METRICS["rouge"], stored, task.gold(task.split("test").examples), task)
+        stored, gold = StoredRows("", {"split": "test"}, rows, ""), task.gold(task.split("test").examples)
+        _, sums = computed(METRICS["rouge"], stored, gold, task)
         assert {len(column) for column in sums.values()} == {n}
 
 

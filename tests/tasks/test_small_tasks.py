@@ -97,12 +97,11 @@ def test_korean_pairs_have_no_rouge_in_place_of_nothing(cell: Cell, tmp_path: Pa
 
 
 def test_a_running_text_that_is_too_short_to_be_continued_is_not_trained_on(bench: Bench, tmp_path: Path) -> None:
-    results = tmp_path / "results"
-    ended = bench("run", "--task", "lyrics", *TINY, "task.columns=5000", "--results", str(results))
+    ended = bench("run", "--task", "lyrics", *TINY, "task.columns=5000", "--results", str(tmp_path / "results"))
     expected = r"lyrics, test: expected more than 50 tokens in each of task\.columns=5000, found [\d,]+ in all"
     assert ended.code == 3
     assert re.search(expected + "; set fewer, or take more text", ended.err)
-    assert not list(results.rglob("trained.json"))
+    assert not list(tmp_path.rglob("trained.json"))
 
 
 @pytest.mark.parametrize("task", [name for name in TASKS if TASKS[name].load().info.open_ended])

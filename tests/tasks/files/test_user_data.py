@@ -45,13 +45,10 @@ def test_a_path_goes_before_the_data_folder_and_may_start_at_home(
 
 
 def test_files_that_stand_for_no_split_are_named(tmp_path: Path) -> None:
-    for name in ("more.txt", "part 2.txt"):
-        (tmp_path / name).write_text("words")
-    folder, path = Source(tmp_path, "BENCH_DATA"), str(tmp_path)
+    folder, path, unread = Source(tmp_path, "BENCH_DATA"), str(tmp_path), "not read: more.txt"
+    (tmp_path / "more.txt").write_text("words")
     assert UserData(TEXTS).source(folder) == folder
-    for name in ("train.txt", "test.txt"):
-        (tmp_path / name).write_text("words")
-    unread = "not read: more.txt, part 2.txt"
+    (tmp_path / "train.txt").write_text("words")
     assert UserData(TEXTS).source(folder).why == f"BENCH_DATA; {unread}"
     assert UserData(TEXTS, path).source(Source(None, "")) == Source(tmp_path, f"task.path: {path}; {unread}")
 
