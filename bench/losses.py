@@ -6,8 +6,8 @@
 A function has the name of its method in `bench list methods`, and its options are those of the method. A variant is
 set by its options, or named: `losses.loss_of("tailr.dft", hidden, weight, input_ids)`. The loss is that of `bench run`,
 slice by slice, without a tensor of [B, T, V]. Equations are in the docstring of each function, and the terms that they
-are made of in `bench.models.functional`. Methods with weights or counts of their own or with a copy of those that
-training starts from (`emo`), and losses over texts that the model writes, need a model: `bench.attach`.
+are made of in `bench.models.functional`. Methods with weights or counts of their own, `emo`, which keeps a
+copy of the head that training starts from, and losses over texts that the model writes need a model: `bench.attach`.
 """
 
 import inspect

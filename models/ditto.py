@@ -168,8 +168,9 @@ def split_rows(objective: Objective, batch: Batch) -> Iterator[tuple[int, list[i
         for row, labels in enumerate(batch["labels"].tolist()):
             yield row, [], [token for token in labels if token != IGNORED and token not in ends], True
         return
+    labels = batch["labels"].tolist()
     for row, tokens, start in texts(batch):
-        text = [token for token in batch["labels"][row].tolist() if token != IGNORED]  # a chat has more than one answer
+        text = [token for token in labels[row] if token != IGNORED]  # a chat has more than one answer
         if start > 1 and text[-1] in ends:
             text = text[:-1]
         yield row, tokens[:start], text, start > 1

@@ -10,6 +10,7 @@ is on what the template writes for the answer and the token that ends texts. Any
 name of each role.
 """
 
+import itertools
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -133,8 +134,8 @@ class Chat(Pairs):
             with Checking(record.file, record.row):
                 if reason := _wrong(messages):
                     raise BadRow(reason)
-                for message in messages:
-                    checked_text(message["content"], "content")
+                for message, part in itertools.product(messages, PARTS):
+                    checked_text(message[part], part)
             for at, message in enumerate(messages):
                 if message["role"] == "assistant":
                     before = [{"role": each["role"], "content": each["content"]} for each in messages[:at]]

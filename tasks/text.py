@@ -57,7 +57,7 @@ class Text(Task):
             `text` of the data folder, else the built-in sample.
         valid_path: file or folder of the validation split.
         test_path: file or folder of the test split.
-        field: which field of a jsonl record, or column of a csv file or data set, holds a document.
+        field: which field of a jsonl record, or column of a csv or tsv file or a data set, holds a document.
         document: what is a document in plain text: a line, lines up to a blank one, or a file.
         words: longest passage, in words.
         prompt_words: words of the prompt that generation starts from; the rest of a passage is its true continuation.

@@ -66,9 +66,9 @@ def train_and_evaluate(
     with execution.algorithms():
         content = cell.folder.trained()
         if content is None:
-            for key in rows_keys:  # a text that is too short to be cut ends the run before it is trained
-                if cell.evaluations[key].cut is not None:
-                    cut_rows(cell.task, codec, cell.evaluations[key])
+            for what in map(cell.evaluations.get, rows_keys):  # a running text that is too short ends the run here
+                if what is not None and what.cut is not None and what.kind == "generation":
+                    cut_rows(cell.task, codec, what)
             events.stage(TRAINING, cell.config.trainer.steps)
             if cell.method.reads_exemplars:
                 equal_targets = bool(cell.config.method_options.get("equal_targets", True))

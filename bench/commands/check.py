@@ -49,7 +49,7 @@ def run(given: argparse.Namespace) -> int:
         for result in checks_of(kind, name, given):  # one fault fails many checks
             repeated = not result.ok and result.detail in printed
             print(replace(result, detail="as above") if repeated else result, flush=True)
-            printed.add(result.detail)
+            printed |= set() if result.ok else {result.detail}
             states[result.state] += 1
             failed = failed or not result.ok
         print(f"{name}: {', '.join(f'{number} {state}' for state, number in states.items())}")

@@ -68,7 +68,8 @@ def run(given: argparse.Namespace) -> int:
 
     tables = chosen(given.tables)
     if len(tables) > len(given.tables) and not given.quiet:
-        print(f"bench: {len(tables)} tables: {', '.join(table.address for table in tables)}", file=sys.stderr)
+        names = ", ".join([*(table.address for table in tables[:4]), *(["..."] if len(tables) > 4 else [])])
+        print(f"bench: {len(tables)} tables: {names}", file=sys.stderr)
     needed = needs(tables, given.preset)
     made = Made(given, methods_of(needed, split_names(given.method)), defaultdict(Plan))
     for need in needed:

@@ -252,10 +252,10 @@ def missing_inputs(plan: Plan) -> list[str]:
     found: dict[str, None] = {}
     for cell in plan.cells:
         if plan.preset == PAPER and (reason := why_without_data(cell.task)):
-            found[f"{cell.config.task} {reason}"] = None
+            found[f"data: {cell.config.task} {reason}"] = None
         model = catalogue().get(cell.config.backbone)
         if model is not None and not model.is_here and not cell.config.backbone_options.get("path"):
-            found[f"the weights of {model.name}; get them with: {model.get_command}"] = None
+            found[f"weights of {model.name}; get them with: {model.get_command}"] = None
     return list(found)
 
 
@@ -273,4 +273,10 @@ def plan_content(plan: Plan, costs: Sequence[Cost]) -> dict[str, Any]:
         for cell in plan.cells
     ]
     skips = [vars(skip) for skip in plan.skips]
-    return {"preset": plan.preset, "cells": cells, "skips": skips, "cost": cost_content(costs)}
+    return {
+        "preset": plan.preset,
+        "cells": cells,
+        "skips": skips,
+        "missing": missing_inputs(plan),
+        "cost": cost_content(costs),
+    }

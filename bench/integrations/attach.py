@@ -44,6 +44,7 @@ from bench.models.core.states import IGNORED, slices
 from bench.models.mle import MLE
 
 KEY = "_bench_attached"
+FLOOR = -1e4  # a log-probability whose probability is 0 in float32
 STATE = "objective_state"
 """Submodule of a model that holds the objective's own parameters and buffers, so that checkpoints have them."""
 
@@ -226,7 +227,7 @@ def fit_own_weights(
             f"'{method}' has weights of its own, which are to be fitted to what the model predicts: pass "
             f"batches=[...], a few batches of training data, or batches=() to begin with random ones"
         )
-    if batches or not objective.own_parameters():  # buffers need no batches, but the seed and the model
+    if batches or not objective.own_parameters():  # such as a copy of the embedding, which needs no batches
         objective.warm_start(batches or ())
 
 
@@ -462,8 +463,8 @@ def training_loss(model: Any, attached: Attached, batch: Batch, targets: Tensor,
         if writes_texts and several and torch.is_grad_enabled():
             raise UsageError(
                 f"'{objective.name}' writes texts for a whole step: set gradient_accumulation_steps=1 and, on several "
-                f"processes, average_tokens_across_devices=False, since num_items_in_batch is else that of all of "
-                f"them; after a pass without a step call optimizer.zero_grad(set_to_none=True)"
+                f"processes, average_tokens_across_devices=False, because otherwise num_items_in_batch counts the "
+                f"tokens of all processes; after a pass without a step call optimizer.zero_grad(set_to_none=True)"
             )
         step = int(getattr(model, STATE).steps)
         batch = {**batch, "step": step, "step_tokens": max(n_tokens, 1), "step_rows": len(targets)}
@@ -514,8 +515,10 @@ def without_labels(model: Any, attached: Attached, arguments: Mapping[str, Any])
             f"bench.generation.row_cache.new_cache(model.config)"
         )
     tokens = objective.backbone.extend(step_of(model, attached, arguments, cache))
-    decoding = attached.decoding
-    log_probs = objective.log_probs(tokens) if decoding is None else objective.decode_log_probs(tokens, decoding)
+    if attached.decoding is None:
+        log_probs = objective.log_probs(tokens)
+    else:  # a finite floor has the probability 0 too, and is left where `generate` blocks every other token
+        log_probs = objective.decode_log_probs(tokens, attached.decoding).clamp_min(FLOOR)
     return output_of(model, logits=log_probs[:, None], **{library_keyword(): cache})
 
 

@@ -42,11 +42,11 @@ def footnotes(table: Table) -> list[str]:
     rows = table.rows
     decodings = {row.decoding for row in rows if row.decoding}
     lines = []
-    if cut := sorted({row.cut for row in rows if row.cut}):
-        number = " to ".join(dict.fromkeys(f"{count:,}" for count in (cut[0], cut[-1])))
+    cut = {row.cut for row in rows if row.backbone}
+    if most := max(cut, default=0):
         lines.append(
-            f"{number} of {table.n:,} examples were cut: their source or target has more tokens than "
-            f"trainer.max_source or trainer.max_target"
+            f"{'up to ' * (len(cut) > 1)}{most:,} of {table.n:,} examples were cut: their source or target has more "
+            f"tokens than trainer.max_source or trainer.max_target"
         )
     if table.published and len(decodings) == 1:  # of several, the label of each row has its own
         lines.append(f"decoding of our rows: {short_decoding(decodings.pop())}")

@@ -14,8 +14,8 @@ NUMBER = re.compile(r"([+-]?)(?:[$€£] ?)?([+-]?)((?:\d{1,3}(?:,\d{3})+|\d+)(?
 def final_answer(text: str) -> str:
     """Return what a text answers: the line behind its last `####`, else its last line; empty for no answer.
 
-    A mark with nothing behind it closes the answer before it. Case, white space at the ends and full stops at the end
-    do not count; numbers are compared by their value.
+    A mark with nothing behind it ends the answer that an earlier mark began. Case, white space at the ends and full
+    stops at the end do not count; numbers are compared by their value.
 
     >>> final_answer("16 - 3 is 13. #### $1,013.0"), final_answer("Let me see: it is Paris.")
     ('1013', 'let me see: it is paris')

@@ -63,7 +63,7 @@ def recomputing(kind: type[nn.Module]) -> type[nn.Module]:
         run = partial(kind.__call__, self)
         if not torch.is_grad_enabled():
             return run(*given, **named)
-        modes = [(part, part.training) for part in self.modules()]  # others by then, where a loss scores texts
+        modes = [(part, part.training) for part in self.modules()]  # a loss that scores texts changes them back
 
         def contexts() -> tuple[Any, Any]:  # of the forward pass and of the second one
             return nullcontext(), in_modes(modes)

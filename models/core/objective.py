@@ -167,7 +167,10 @@ class Objective(RegistryEntry, Recipe, Trainable):
         """
 
     def warm_start(self, batches: Iterable[Batch]) -> None:
-        """Fit new weights and buffers of the method to a trained model; called before the first step, only on one."""
+        """Fit new weights and buffers of the method to a trained model; called before the first step, only on one.
+
+        `bench.attach` has no batches for a method without parameters of its own.
+        """
 
     def after_training(self, train: Sequence[Batch], valid: Sequence[Batch]) -> dict[str, float]:
         """Set buffers from data that no step trains; called once, without gradient, after the last step.

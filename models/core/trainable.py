@@ -183,7 +183,7 @@ class Trainable(LightningModule):
         self.logged = {name: value * share for name, value in sums.items()}
         if trainer is not None and trainer.loggers:
             mean = loss.total.detach() / loss.n_target_tokens.clamp(min=1)
-            if self.writes_texts:  # the targets of its own texts are not what the loss is divided by
+            if self.writes_texts:  # the loss may be over other targets than those it is divided by
                 mean = self.logged["loss"]
             self.log("train/loss", mean, batch_size=1)
         return loss.total * share

@@ -123,7 +123,7 @@ class Task(LightningDataModule, ABC):
     places: ClassVar[frozenset[str]] = frozenset()  # options that locate the data; keys have the rows, and not these
     markers: tuple[str, ...] = ()
     user_data: UserData | None = None  # where a user's own rows are, by the options of the task
-    sources_repeat: bool = False  # rows of one source are no independent examples
+    sources_repeat: bool = False  # whether tests take the rows of one source as one example
     title: str = ""  # the name of a user's own data, for tables
     stream: Stream | None = None  # rows are cut from running text by tokens; examples are its documents
     training_blocks: bool = False  # training rows are blocks of `max_target` tokens of the joined training texts
@@ -357,7 +357,9 @@ class Task(LightningDataModule, ABC):
         if self.info.open_ended and not self.training_blocks:  # a text goes on from one before it, as in the text that
             space = " "  # the tokenizer is trained on; joined training texts have no space between them
         source_ids = codec.ids([space + text if text else "" for text in sources])
-        if codec.architecture == "decoder-only" and (prompts or not self.info.open_ended):  # whatever rows are near
+        if codec.architecture == "decoder-only" and (
+            prompts or not self.info.open_ended
+        ):  # whatever the other rows are
             space = " "
         target_ids = codec.ids([space + example.target for example in examples])
         exemplar_ids: list[list[int] | None] = [None] * len(examples)
@@ -472,7 +474,7 @@ class Task(LightningDataModule, ABC):
         return name
 
     def clusters(self, split: str, names: Sequence[str]) -> list[str]:
-        """Return what each row shares with others: where sources repeat, the first row of its source."""
+        """Return what each row shares with others: `cluster_of` its id, or of the first row with its source."""
         first_of: dict[str, str] = {}
         rows = self.split(split).examples if self.sources_repeat else ()
         first = {row.id: first_of.setdefault(row.source, row.id) for row in rows}

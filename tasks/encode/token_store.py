@@ -19,7 +19,7 @@ from bench.errors import StoreError
 from bench.tasks.core.progress import OnRows, no_progress
 from bench.tasks.fetch.hub import make_folder
 
-FORMAT = 2
+FORMAT = 3
 """A part of the key of every stored split; raise it when the arrays mean something else."""
 
 COLUMNS = ("start", "source", "target", "exemplar", "truncated", "words", "bytes")

@@ -147,8 +147,8 @@ def _header(reader: Iterator[list[str]], path: Path) -> list[str]:
     try:
         header = next(reader, [])
     except csv.Error as problem:
-        found = f"found: {problem}; save the file as csv with line feeds (\\n) at the ends of lines"
-        raise DataError(f"{path}, line 1: expected the names of columns, {found}") from None
+        remedy = "; save the file with line feeds (\\n) at the ends of lines" if "new-line" in str(problem) else ""
+        raise DataError(f"{path}, line 1: expected the names of columns, found: {problem}{remedy}") from None
     if not header:
         raise DataError(f"{path}, line 1: expected the names of columns, found nothing")
     name, times = Counter(filter(None, header)).most_common(1)[0] if any(header) else ("", 0)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from bench.errors import DataError, MissingError, UsageError, did_you_mean
+from bench.errors import BenchError, DataError, MissingError, UsageError, did_you_mean
 from bench.tasks.core.pieces import pieces
 from bench.tasks.fetch.data_sets import DataSet, is_split
 from bench.tasks.fetch.sources import Source, expanded
@@ -69,8 +69,18 @@ class UserData:
         if self.path:
             place = expanded(self.path)
             source = Source(place, f"task.path: {place}")
-        unread = _unread(source.folder, self.forms) if source.folder else []
-        return replace(source, why=f"{source.why}; not read: {', '.join(unread)}") if unread else source
+        unread = self.unread(source.folder) if source.folder else []
+        names = ", ".join([*unread[:4], *([f"{len(unread) - 4} more"] if len(unread) > 4 else [])])
+        return replace(source, why=f"{source.why}; not read: {names}") if unread else source
+
+    def unread(self, folder: Path) -> list[str]:
+        """Return the names of a folder's files, of forms that the task reads, that are of no split."""
+        try:
+            read = {file.resolve() for files in self.files(folder).values() for file in files}
+            listed = _files_in(folder, self.forms) if folder.is_dir() else []
+        except BenchError:  # which the reader of the rows raises again
+            return []
+        return [file.name for file in listed if file.resolve() not in read]
 
     def files(self, folder: Path) -> dict[str, tuple[Path, ...]]:
         """Return the files of each split; a split that is not in it takes its share of `train`.
@@ -212,7 +222,11 @@ def _is_folder(path: Path, forms: Sequence[str]) -> bool:
 def _by_split(folder: Path, forms: Sequence[str]) -> dict[str, tuple[Path, ...]]:
     """Return the files of a folder by what their names say, or all as training text where no name says anything."""
     files = _files_in(folder, forms)
-    named = _named(files, forms)
+    named = {}
+    for split, names in NAMES.items():  # also `training` and `testing`
+        pattern = re.compile(rf"(?:.*[^a-z])?(?:{'|'.join(names)})(?:ing)?(?:[^a-z].*)?", re.IGNORECASE)
+        if mine := [file for file in files if pattern.fullmatch(_ending(forms).sub("", file.name))]:
+            named[split] = mine
     places = "name files with task.path, task.valid_path and task.test_path"
     for split, mine in named.items():
         if len(mine) > 1:
@@ -226,26 +240,6 @@ def _by_split(folder: Path, forms: Sequence[str]) -> dict[str, tuple[Path, ...]]
     if named and "train" not in named:
         raise MissingError(f"{folder}: has a file for {' and '.join(named)}, but none named like 'train{forms[0]}'")
     return {split: (mine[0],) for split, mine in named.items()} or {"train": tuple(files)}
-
-
-def _named(files: Sequence[Path], forms: Sequence[str]) -> dict[str, list[Path]]:
-    """Return by split the files whose names stand for it, `training` and `testing` among them."""
-    named = {}
-    for split, names in NAMES.items():
-        pattern = re.compile(rf"(?:.*[^a-z])?(?:{'|'.join(names)})(?:ing)?(?:[^a-z].*)?", re.IGNORECASE)
-        if mine := [file for file in files if pattern.fullmatch(_ending(forms).sub("", file.name))]:
-            named[split] = mine
-    return named
-
-
-def _unread(folder: Path, forms: Sequence[str]) -> list[str]:
-    """Return the names of a folder's files that stand for no split, where others do."""
-    try:
-        files = _files_in(folder, forms) if folder.is_dir() else []
-    except (MissingError, OSError):  # which `UserData.files` explains
-        return []
-    named = [file for mine in _named(files, forms).values() for file in mine]
-    return [file.name for file in files if file not in named] if named else []
 
 
 def _files_in(folder: Path, forms: Sequence[str]) -> list[Path]:

@@ -155,8 +155,8 @@ def test_a_plan_names_missing_data_and_weights_and_a_papers_name_its_tables(benc
     words = ("--dry-run", "--preset", "paper", "--method", "mle", "--results", str(tmp_path / "none"))
     ended = bench("reproduce", "histalign/table1", *words)
     assert ended.code == 0, ended.err
-    assert "missing: ambiguous_template is to train on the published data" in ended.out
-    assert "missing: the weights of gpt2; get them with: bench models get gpt2\n" in ended.out
+    assert "missing: data: ambiguous_template is to train on the published data" in ended.out
+    assert "missing: weights of gpt2; get them with: bench models get gpt2\n" in ended.out
     assert "tables: " not in ended.err
     ended = bench("reproduce", "adadec", "--no-run", "--preset", "small", "--results", str(tmp_path / "none"))
     assert "bench: 4 tables: adadec/table1, adadec/table2, " in ended.err

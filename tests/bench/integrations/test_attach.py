@@ -130,6 +130,7 @@ def test_sampling_stays_within_the_support_that_likelihoods_raise() -> None:
     outside = log_probs == log_probs.min()
     assert 1 < (~outside).sum() < VOCABULARY / 2
     assert not outside[drawn].any()
+    model.generate(input_ids=ids, max_new_tokens=60, do_sample=True, top_k=0, no_repeat_ngram_size=1)  # blocks them all
 
 
 @pytest.mark.parametrize("method", [*CACHES, "f2softmax", "entmax"])

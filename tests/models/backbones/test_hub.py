@@ -99,7 +99,7 @@ def test_without_folder_cache_or_hub_it_says_so(endpoint: str, monkeypatch: pyte
 
 
 def test_a_folder_without_a_model_is_no_name_of_the_hub(tmp_path: Path) -> None:
-    with pytest.raises(MissingError, match=f"^'{tmp_path}' is no folder that `save_pretrained` wrote: ") as refused:
+    with pytest.raises(MissingError, match=f"^'{tmp_path}' has no model that can be read: ") as refused:
         architecture(str(tmp_path))
     assert "hf download" not in str(refused.value)
 

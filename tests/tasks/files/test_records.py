@@ -57,6 +57,7 @@ def test_quoted_cells_may_have_line_ends_and_rows_are_named_by_their_first_line(
         (b"a,a\n1,2\n", "found one name twice"),
         (b"b,,a,,a\n", "found one name twice: 'a'"),
         (b"a,b\r1,2\r", r"found: new-line .*; save the file .* line feeds"),
+        (b'"a"x,b\n', "found: ',' expected after '\"'$"),
     ],
 )
 def test_a_table_needs_a_header(tmp_path: Path, content: bytes, reason: str) -> None:

@@ -51,6 +51,11 @@ def test_files_that_stand_for_no_split_are_named(tmp_path: Path) -> None:
     (tmp_path / "train.txt").write_text("words")
     assert UserData(TEXTS).source(folder).why == f"BENCH_DATA; {unread}"
     assert UserData(TEXTS, path).source(Source(None, "")) == Source(tmp_path, f"task.path: {path}; {unread}")
+    held = UserData(TEXTS, path, valid_path=str(tmp_path / "more.txt"))
+    assert held.source(Source(None, "")) == Source(tmp_path, f"task.path: {path}")
+    for number in range(5):
+        (tmp_path / f"n{number}.txt").write_text("words")
+    assert UserData(TEXTS).source(folder).why.endswith("not read: more.txt, n0.txt, n1.txt, n2.txt, 2 more")
 
 
 @pytest.mark.parametrize("name", ["train_val.txt", "test_train.txt", "dev.test.txt"])
