@@ -86,7 +86,9 @@ def likelihoods(preds: Tensor, target: Tensor, ignore_index: int | None = None) 
     for logits, ids in zip(preds, target, strict=True):
         kept = torch.ones_like(ids, dtype=torch.bool) if ignore_index is None else ids != ignore_index
         if (ids[kept] < 0).any():  # `cross_entropy` would leave some out that are counted
-            raise ValueError(f"expected token ids from 0, got {ids[kept].min()}; set ignore_index to what is no token")
+            raise ValueError(
+                f"expected token ids from 0, got {ids[kept].min()}; set ignore_index to the label of padding"
+            )
         losses = cross_entropy(logits[kept].detach().double(), ids[kept], reduction="none")
         rows.append({"nll_sum": math.fsum(losses.tolist()), "n_tokens": len(losses), "n_words": 0, "n_bytes": 0})
     return rows, [{} for _ in rows]

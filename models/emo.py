@@ -90,7 +90,7 @@ class EMO(Objective):
         head = self.backbone.linear_head()
         weight = self.backbone.embedding() if head is None else head.weight
         weight = weight.detach()
-        if weight.element_size() < 4:  # bf16 would leave lengths up to 0.4 % off
+        if weight.element_size() < 4:  # in bf16 the lengths would not be 1
             weight = weight.float()
         directions = normalize(weight, dim=1)
         if self.embedding == "shuffled":

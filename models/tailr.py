@@ -42,8 +42,8 @@ class TaiLr(Objective):
     perplexity and entropy suffer where several are right. gamma = 0, eta = 1 and k = 0 are maximum likelihood.
 
     The script for Gigaword also smooths labels by 0.1, which is not here. The values of `power` and of the
-    thresholded forms are no likelihoods, and where the weight falls to 0 with p (`dft`, any floor of 0) or is 0 below q
-    (`top_*`), the value falls to 0 as p does: a loss curve says little.
+    thresholded forms are no likelihoods. Where the weight falls to 0 with p (`dft`, any floor of 0) or is 0 below q
+    (`top_*`), a token that the model finds impossible costs nothing, so a lower loss need not be a better model.
 
     Gradients vanish where p is small, so a model from scratch starts from `mle`, with the control `mle.continued`, the
     same steps at likelihood. A pretrained backbone takes its steps in place of those of `mle`, as DFT's paper does.

@@ -66,9 +66,9 @@ def train_and_evaluate(
     with execution.algorithms():
         content = cell.folder.trained()
         if content is None:
-            for what in map(cell.evaluations.get, rows_keys):  # a running text that is too short ends the run here
-                if what is not None and what.cut is not None and what.kind == "generation":
-                    cut_rows(cell.task, codec, what)
+            for evaluation in (cell.evaluations[key] for key in rows_keys):
+                if evaluation.kind == "generation" and evaluation.cut is not None:
+                    cut_rows(cell.task, codec, evaluation)  # raises an error where the text is too short for a prompt
             events.stage(TRAINING, cell.config.trainer.steps)
             if cell.method.reads_exemplars:
                 equal_targets = bool(cell.config.method_options.get("equal_targets", True))

@@ -246,14 +246,17 @@ def plan_text(plan: Plan, costs: Sequence[Cost]) -> str:
 
 def missing_inputs(plan: Plan) -> list[str]:
     """Return what the runs of a plan need and is not on this machine: published data, and weights of models."""
+    from bench.cells.completion import missing_evaluations
     from bench.cells.plan import why_without_data
     from bench.pretrained.catalogue import catalogue
 
     found: dict[str, None] = {}
     for cell in plan.cells:
+        if cell.folder.trained() is not None and not missing_evaluations(cell):
+            continue
         if plan.preset == PAPER and (reason := why_without_data(cell.task)):
             found[f"data: {cell.config.task} {reason}"] = None
-        model = catalogue().get(cell.config.backbone)
+        model = None if cell.method.is_baseline else catalogue().get(cell.config.backbone)
         if model is not None and not model.is_here and not cell.config.backbone_options.get("path"):
             found[f"weights of {model.name}; get them with: {model.get_command}"] = None
     return list(found)

@@ -262,7 +262,9 @@ def _unavailable(name: str, place: str, error: Exception) -> str:
     """Say that a pretrained model cannot be had, and what to do."""
     if Path(place).is_dir():
         reason = (str(error).splitlines() or [type(error).__name__])[0]
-        return f"'{place}' has no model that can be read: {reason} Give a folder that `save_pretrained` wrote"
+        return (
+            f"'{place}' has no model that can be read: {reason.rstrip('.')}. Give a folder that `save_pretrained` wrote"
+        )
     how = f"Download it where there is a network (hf download {place})"
     if name in BACKBONES:
         how = f"Run `bench models get {name}`"

@@ -319,8 +319,8 @@ class Products:
     def _add_to_weight(self, of_logits: Tensor, states: Tensor) -> None:
         """Add one slice's product to the gradient of the weight, in the dtype of the weight.
 
-        So under autocast the sum over slices is in float32, but of a weight in bf16 it is in bf16: over 128 slices it
-        was about eight times as far off as a single product.
+        So under autocast the sum over slices is in float32. Of a weight in bf16 it is in bf16, and less exact than a
+        single product.
         """
         if self.of_weight is None:
             self.of_weight = torch.mm(of_logits.t(), states).to(self.head.weight.dtype)

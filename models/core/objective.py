@@ -169,7 +169,7 @@ class Objective(RegistryEntry, Recipe, Trainable):
     def warm_start(self, batches: Iterable[Batch]) -> None:
         """Fit new weights and buffers of the method to a trained model; called before the first step, only on one.
 
-        `bench.attach` has no batches for a method without parameters of its own.
+        `bench.attach` calls it without batches if it was given none and the method has no parameters of its own.
         """
 
     def after_training(self, train: Sequence[Batch], valid: Sequence[Batch]) -> dict[str, float]:

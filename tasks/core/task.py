@@ -357,9 +357,8 @@ class Task(LightningDataModule, ABC):
         if self.info.open_ended and not self.training_blocks:  # a text goes on from one before it, as in the text that
             space = " "  # the tokenizer is trained on; joined training texts have no space between them
         source_ids = codec.ids([space + text if text else "" for text in sources])
-        if codec.architecture == "decoder-only" and (
-            prompts or not self.info.open_ended
-        ):  # whatever the other rows are
+        has_sources = prompts or not self.info.open_ended  # by the task: a row is encoded alike beside any others
+        if codec.architecture == "decoder-only" and has_sources:
             space = " "
         target_ids = codec.ids([space + example.target for example in examples])
         exemplar_ids: list[list[int] | None] = [None] * len(examples)
@@ -406,7 +405,8 @@ class Task(LightningDataModule, ABC):
                 if not (rows := windows(documents, split, codec, self.stream)):
                     raise DataError(
                         f"{self.name}, {split}: expected more than {self.stream.prefix} tokens in each of task.columns="
-                        f"{self.stream.columns}, found {len(documents.tokens):,} in all; set fewer, or take more text"
+                        f"{self.stream.columns}, found {len(documents.tokens):,} in all; set fewer columns, "
+                        "or take more text"
                     )
                 return rows
             return blocks(documents, split, codec)

@@ -152,7 +152,7 @@ def _header(reader: Iterator[list[str]], path: Path) -> list[str]:
     if not header:
         raise DataError(f"{path}, line 1: expected the names of columns, found nothing")
     name, times = Counter(filter(None, header)).most_common(1)[0] if any(header) else ("", 0)
-    if times > 1:  # columns without a name, such as those of commas at the end, are none that can be asked for
+    if times > 1:  # columns without a name, as after a comma at the end of the line, are not read
         raise DataError(f"{path}, line 1: expected the names of columns, found one name twice: '{name:.40}'")
     return header
 

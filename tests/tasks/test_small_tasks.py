@@ -100,7 +100,7 @@ def test_a_running_text_that_is_too_short_to_be_continued_is_not_trained_on(benc
     ended = bench("run", "--task", "lyrics", *TINY, "task.columns=5000", "--results", str(tmp_path / "results"))
     expected = r"lyrics, test: expected more than 50 tokens in each of task\.columns=5000, found [\d,]+ in all"
     assert ended.code == 3
-    assert re.search(expected + "; set fewer, or take more text", ended.err)
+    assert re.search(expected + "; set fewer columns, or take more text", ended.err)
     assert not list(tmp_path.rglob("trained.json"))
 
 

@@ -1,5 +1,6 @@
 """A run leaves the suite as a folder of transformers, and a model from outside is evaluated like one of the suite."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -72,7 +73,9 @@ def test_a_model_in_memory_is_evaluated_too(sample_data, store, tmp_path) -> Non
 
 
 def test_what_a_folder_lacks_is_printed_or_refused(bench, store, tmp_path) -> None:
+    before = os.umask(0o022)
     cache = bench("store", "export", "logicnlg/histalign", str(tmp_path / "cache"), "--results", str(store))
+    os.umask(before)
     assert cache.code == 0, cache.err
     assert "the folder has the head alone" in cache.out
     assert len({path.stat().st_mode for path in (tmp_path / "cache").iterdir()}) == 1, "all can be read by others"
