@@ -87,6 +87,8 @@ def main(argv: Sequence[str] | None = None, *, own_process: bool = False) -> int
                 return int(given.target(given))
         finally:
             sys.stdout.flush()
+            if own_process:  # else the interpreter looks through all objects once more at its end
+                gc.freeze()
     except BenchError as error:
         print(printable(f"bench: {error}"), file=sys.stderr)
         return error.exit_code

@@ -116,7 +116,7 @@ def make_plan(
     if not builder.plan.cells and builder.without_data:
         raise MissingError(f"--preset {PAPER} {'; '.join(builder.without_data.values())}")
     builder.count_validation(cell for cell in builder.plan.cells if is_validated(cell.config, cell.method))
-    if not general_text() and any(can_forget(cell.config) for cell in builder.plan.cells):
+    if any(can_forget(cell.config) for cell in builder.plan.cells) and not general_text():
         say(MISSING)
     return builder.plan
 

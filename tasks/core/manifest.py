@@ -135,6 +135,8 @@ def plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {str(name): plain(part) for name, part in value.items()}
     if isinstance(value, (list, tuple)):
+        if TEXT.issuperset(map(type, value)):  # such as a row of a table, for speed
+            return list(value)
         return [plain(part) for part in value]
     if hasattr(value, "__dataclass_fields__"):
         return {name: plain(getattr(value, name)) for name in value.__dataclass_fields__}
