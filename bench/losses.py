@@ -6,8 +6,8 @@
 A function has the name of its method in `bench list methods`, and its options are those of the method. A variant is
 set by its options, or named: `losses.loss_of("tailr.dft", hidden, weight, input_ids)`. The loss is that of `bench run`,
 slice by slice, without a tensor of [B, T, V]. Equations are in the docstring of each function, and the terms that they
-are made of in `bench.models.functional`. Methods with weights or counts of their own, `emo`, which keeps a
-copy of the head that training starts from, and losses over texts that the model writes need a model: `bench.attach`.
+are made of in `bench.models.functional`. Parameters and counts of a method's own are arguments, too. Only losses over
+texts that the model writes need a model: `bench.attach`.
 """
 
 import inspect
@@ -27,6 +27,7 @@ from bench.models.backbones.backbone import Batch, LinearHead
 from bench.models.backbones.causal import Causal
 from bench.models.core.objective import Objective
 from bench.models.core.run_context import RunContext
+from bench.models.core.sliced_loss import LossSum
 from bench.models.core.states import IGNORED
 from bench.models.mle import MLE
 
@@ -43,6 +44,9 @@ Args:
     bias: `[V]` of the head, or None.
     embedding: `[V, D]` of the input, where it is not the weight of the head.
     reference: `hidden` and `weight` of the frozen model that `gold` and `asft` read.
+    token_counts: `[V]` how often each token is a target of the training data, for `f2softmax` and the like.
+    state: tensors by name, for methods with parameters or running values of their own; without it, the error names
+        them with their shapes. Parameters get gradients; running values are read and not changed.
     options: of the method, below.
 
 Raises:
@@ -88,6 +92,8 @@ def loss_of(
     bias: Tensor | None = None,
     embedding: Tensor | None = None,
     reference: tuple[Tensor, Tensor] | None = None,
+    token_counts: Tensor | None = None,
+    state: Mapping[str, Tensor] | None = None,
     **options: Any,
 ) -> Tensor:
     """The loss of a method by its name; `losses.mle` and the like are this function."""
@@ -112,26 +118,52 @@ def loss_of(
     if labels is None:
         labels = input_ids.masked_fill(attention_mask == 0, IGNORED)
     objective = over_tensors(method, TensorModel(hidden, weight, bias, embedding), options)
-    if bool(objective.reference) != (reference is not None):
-        verb = "needs" if objective.reference else "reads no"
-        raise UsageError(f"'{method}' {verb} frozen model: reference=(hidden, weight)")
+    for needed, given, what in (
+        (objective.reference, reference, "frozen model: reference=(hidden, weight)"),
+        (objective.uses_token_counts, token_counts, "counts: token_counts=[V]"),
+    ):
+        if bool(needed) != (given is not None):
+            raise UsageError(f"'{method}' {'needs' if needed else 'reads no'} {what}")
     objective.setup_run(RunContext(reference=frozen))
+    if token_counts is not None:
+        check_shape("token_counts", token_counts, (size,))
+        objective.prepare(token_counts)
     batch: Batch = {"input_ids": input_ids, "labels": labels, "attention_mask": attention_mask}
-    summed = objective.train().step_loss(batch)
+    values = checked_state(method, objective, state or {})
+    summed = torch.func.functional_call(Step(objective.train()), values, (batch,))
     return summed.total / summed.n_target_tokens.clamp(min=1)
 
 
+class Step(torch.nn.Module):
+    """The loss of a step as a call, which `functional_call` makes with other parameters and buffers."""
+
+    def __init__(self, objective: Objective) -> None:
+        super().__init__()
+        self.objective = objective
+
+    def forward(self, batch: Batch) -> LossSum:
+        return self.objective.step_loss(batch)
+
+
 def over_tensors(method: str, model: TensorModel, options: Mapping[str, Any]) -> Objective:
-    """Return the objective of a method, or raise a UsageError where its loss needs more than tensors."""
+    """Return the objective of a method, or raise a UsageError where its loss needs a model."""
     found = find_method(method)
-    if not issubclass(found.kind, Objective) or found.own_backbone:
+    if not issubclass(found.kind, Objective) or found.own_backbone or found.untrained:
         raise UsageError(f"'{method}' has no loss over the states of another model: use bench run")
-    hooks = ("step_loss", "end_of_step", "warm_start")  # with the last one, a method keeps a copy of the model's start
-    if all(getattr(found.kind, name) is getattr(Objective, name) for name in hooks):
-        objective = found.objective(model, **options)
-        if not objective.uses_token_counts and not objective.own_parameters():
-            return objective
-    raise UsageError(f"the loss of '{method}' needs more than states, a head and tokens: use bench.attach or bench run")
+    objective = found.objective(model, **options)
+    if objective.writes_texts:
+        raise UsageError(f"the loss of '{method}' is over texts that a model writes: use bench.attach or bench run")
+    return objective
+
+
+def checked_state(method: str, objective: Objective, state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return tensors for the parameters and buffers of a method; refuse other names and shapes by a UsageError."""
+    own = {name: tuple(tensor.shape) for name, tensor in objective.state_dict().items() if name != "counts"}
+    if own != {name: tuple(tensor.shape) for name, tensor in state.items()}:
+        names = ", ".join(f"'{name}' {list(shape)}" for name, shape in own.items()) or "no tensors"
+        given = ", ".join(f"'{name}' {list(tensor.shape)}" for name, tensor in state.items()) or "no tensors"
+        raise UsageError(f"'{method}' expects in state: {names}; got {given}")
+    return {f"objective.{name}": tensor for name, tensor in state.items()}
 
 
 def check_shape(name: str, tensor: Tensor | None, shape: tuple[int, ...]) -> None:

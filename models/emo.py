@@ -34,7 +34,7 @@ class EMO(Objective):
 
     The embedding is a frozen copy of the softmax weight of the model that training starts from. On a random model the
     distances would be noise, so the method starts from `mle` there, and on a pretrained backbone from its weights.
-    Where the head is no matrix product, the input embedding is copied.
+    Where the head is no matrix product, the input embedding is copied. `directions` has it with each row at length 1.
 
     Variants: `paper` divides by d; `released` by d + 1e-10, so that the second half has no weight where the model is
     certain. The 1e-15 by which the released code smooths the one-hot target is below float32 and left out.
