@@ -109,9 +109,8 @@ def main(argv: Sequence[str] | None = None, *, own_process: bool = False) -> int
     except OSError as error:
         what = error.strerror or str(error) or type(error).__name__
         if error.filename is not None:
-            what = (
-                f"'{error.filename}': {what}; give a place that can be read and written (--results, BENCH_CACHE, HOME)"
-            )
+            places = "--results, --output, BENCH_CACHE, HOME"
+            what = f"'{error.filename}': {what}; give a place that can be read and written ({places})"
         print(f"bench: the operating system reports: {what}; stored results are unchanged", file=sys.stderr)
         return BenchError.exit_code
 
