@@ -108,6 +108,8 @@ def loss_of(
         check_shape(name, tensor, tokens)
     check_shape("bias", bias, (size,))
     frozen = None
+    if isinstance(reference, Tensor):
+        raise UsageError("expected reference=(hidden, weight) of the frozen model, got one tensor")
     if reference is not None:
         states, head = (tensor.detach() for tensor in reference)
         check_shape("the states of reference", states, (*tokens, head.shape[-1]))
@@ -117,7 +119,11 @@ def loss_of(
         attention_mask = torch.ones_like(input_ids)
     if labels is None:
         labels = input_ids.masked_fill(attention_mask == 0, IGNORED)
-    objective = over_tensors(method, TensorModel(hidden, weight, bias, embedding), options)
+    with torch.random.fork_rng(devices=[]):  # parameters are drawn and then replaced by those of `state`
+        objective = over_tensors(method, TensorModel(hidden, weight, bias, embedding), options)
+        if objective.uses_token_counts and token_counts is not None:
+            check_shape("token_counts", token_counts, (size,))
+            objective.prepare(token_counts)
     for needed, given, what in (
         (objective.reference, reference, "frozen model: reference=(hidden, weight)"),
         (objective.uses_token_counts, token_counts, "counts: token_counts=[V]"),
@@ -125,9 +131,6 @@ def loss_of(
         if bool(needed) != (given is not None):
             raise UsageError(f"'{method}' {'needs' if needed else 'reads no'} {what}")
     objective.setup_run(RunContext(reference=frozen))
-    if token_counts is not None:
-        check_shape("token_counts", token_counts, (size,))
-        objective.prepare(token_counts)
     batch: Batch = {"input_ids": input_ids, "labels": labels, "attention_mask": attention_mask}
     values = checked_state(method, objective, state or {})
     summed = torch.func.functional_call(Step(objective.train()), values, (batch,))

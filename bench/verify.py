@@ -18,7 +18,7 @@ from bench.cells.required import VERSION
 from bench.errors import BenchError, DamagedError
 from bench.metrics.sums import Sums, value_of
 from bench.store.export import WITHOUT_SUMS
-from bench.store.files import StoredRows
+from bench.store.files import UNREADABLE, StoredRows
 from bench.store.former import former_folder
 from bench.store.reading import is_imported
 from bench.store.store import CellFolder, check_checkpoint
@@ -190,6 +190,8 @@ def verify(folders: Iterable[CellFolder]) -> Verification:
             _verify_run(folder, found)
         except DamagedError as error:
             found.differences.append(str(error))
+        except UNREADABLE as error:  # with the hash of its content, and not written by this program
+            found.differences.append(f"{folder.path}: has a record of another form ({type(error).__name__}: {error})")
     return found
 
 

@@ -116,6 +116,13 @@ def missing(requirements: tuple[Requirement, ...]) -> str:
     return describe(tuple(requirement for requirement in requirements if not requirement.is_installed))
 
 
+def named_models(requirements: tuple[Requirement, ...]) -> dict[str, str]:
+    """Return the models that environment variables name, by variable; empty texts for those that are not set."""
+    variables = [each.variable for each in requirements if not isinstance(each, Package) and each.variable]
+    named = {variable: os.environ.get(variable) for variable in variables}
+    return {variable: public_name(name) if name else "" for variable, name in named.items()}
+
+
 def _is_here(name: str) -> bool:
     return Path(name).exists() or model_folder(name) is not None
 

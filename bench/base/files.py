@@ -108,6 +108,17 @@ def hash_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def kept_hash(path: Path) -> str:
+    """Return the SHA-256 of a file, which a process reads once for each size and time of it: some are gigabytes."""
+    about = path.stat()
+    return _kept_hash(path.absolute(), about.st_size, about.st_mtime_ns)
+
+
+@lru_cache(maxsize=256)
+def _kept_hash(path: Path, size: int, changed: int) -> str:
+    return hash_of(path)
+
+
 def signature() -> str:
     """Return the name of this process, `<where>-<process id>`, which `abandoned` reads."""
     return f"{_where()}-{os.getpid()}"

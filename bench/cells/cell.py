@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from bench.base.files import hash_of
+from bench.base.files import kept_hash
 from bench.base.keys import key_of
 from bench.cells.required import Evaluation, required_evaluations, rows_key_of
 from bench.config.config import CellConfig
@@ -194,15 +193,8 @@ def placed(options: Mapping[str, Any]) -> dict[str, Any]:
             file = file / TOKENIZER
         if not file.is_file():
             raise MissingError(f"backbone.{name} names '{file}', which is no file{ADVICE.get(name, '')}")
-        about = file.stat()
-        by_content[name] = _kept_hash(file, about.st_size, about.st_mtime_ns)
+        by_content[name] = kept_hash(file)
     return by_content
-
-
-@lru_cache(maxsize=64)
-def _kept_hash(file: Path, size: int, changed: int) -> str:
-    """Return the hash of a file, read once for each size and time of it: word vectors are gigabytes."""
-    return hash_of(file)
 
 
 DROPOUT = "configured"

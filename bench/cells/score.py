@@ -18,7 +18,7 @@ from bench.config.config import Override, parse_sets
 from bench.errors import BenchError, DataError, MissingError
 from bench.metrics import MetricEntry
 from bench.metrics.columns import SIGNS, expand
-from bench.metrics.requirements import missing
+from bench.metrics.requirements import missing, named_models
 from bench.metrics.score import NOT_APPLICABLE, Gold, Score
 from bench.metrics.sums import Sums
 from bench.store.files import StoredRows
@@ -63,8 +63,9 @@ def score_rows(folder: CellFolder, task: Task, metric: Resolved, stored: StoredR
     decides = {"rows": stored.sha256, "gold": key_of(gold), "family": metric.name, "version": entry.version}
     code = {"code": dict(metric.code)} if metric.code else {}  # of a plug-in
     key = key_of({**decides, **code})
-    known = folder.content(f"scores-{key}.json")
-    if known is not None and not is_incomplete(known) and is_whole(folder, known):
+    known, models = folder.content(f"scores-{key}.json"), named_models(entry.requires)
+    is_by_same = known is not None and known.get("models", models) == models  # older records do not name them
+    if known is not None and is_by_same and not is_incomplete(known) and is_whole(folder, known):
         return known, False
     values, sums = computed(entry, stored, gold, task, metric.code)
     content = {
@@ -74,6 +75,7 @@ def score_rows(folder: CellFolder, task: Task, metric: Resolved, stored: StoredR
         "rows": stored.key,
         "rows_sha256": stored.sha256,
         "of": stored.content,
+        **({"models": models} if models else {}),
         **values,
     }
     if known is not None and is_incomplete(content):

@@ -187,6 +187,11 @@ def read_trials(words: Sequence[str]) -> Search:
             f"trainer.lr=1e-5,5e-5; then maybe steps=SHARE of a training, above 0 and at most 1, by=COLUMN, and "
             f"rows=N, at least 1; not '{' '.join(words)}'"
         ) from None
+    overwritten = [name for name in axes if name.startswith("evaluation.")]
+    if search.steps < 1:
+        overwritten += [name for name in axes if name in ("trainer.steps", "trainer.epochs")]
+    if overwritten:
+        raise UsageError(f"--trials sets {', '.join(overwritten)} of each trial itself: try other settings")
     if search.by != NLL and search.steps < 1:
         raise UsageError(
             f"by={search.by} compares whole trainings, as ties are defined by likelihood: leave steps= out"

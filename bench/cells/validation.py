@@ -13,7 +13,7 @@ from bench.base.registry import split_names
 from bench.cells.cell import Cell
 from bench.cells.required import Evaluation, evaluation_content, kinds_of, required_evaluations
 from bench.config.config import VALIDATED, TrainerConfig
-from bench.config.resolve import Method
+from bench.config.resolve import Method, decodings_by, recipe_of
 from bench.errors import UsageError, did_you_mean
 from bench.metrics import find_metric
 from bench.metrics.columns import direction_of, expand
@@ -75,7 +75,7 @@ def is_lower_better(trainer: TrainerConfig, task: Task) -> bool:
 def text_metrics(
     cell: Cell, objective: Objective, codec: Codec, execution: Execution
 ) -> Callable[[], dict[str, float]] | None:
-    """Return what writes texts of the validation split by a run's first decoding, and scores them; None for none."""
+    """Return what writes texts of the validation split by the recipe's first decoding, and scores them, or None."""
     from bench.cells.evaluation import cut_rows, evaluate, merge
     from bench.cells.score import computed, gold_of
     from bench.store.files import StoredRows
@@ -104,11 +104,15 @@ def text_metrics(
 
 
 def validation_evaluation(cell: Cell) -> Evaluation:
-    """Return the evaluation of the validation split by the first decoding of a run."""
+    """Return the evaluation of the validation split by the first decoding of the recipe.
+
+    Not by that of `--decode`, which is not in the key of the training.
+    """
     evaluation = replace(
         cell.config.evaluation, split="valid", rows=cell.config.trainer.validate_rows, sampling_seeds=""
     )
-    config = replace(cell.config, evaluation=evaluation)
+    decodings = decodings_by(cell.method, recipe_of(type(cell.task), cell.config.preset))
+    config = replace(cell.config, evaluation=evaluation, decodings=decodings)
     return next(what for what in required_evaluations(config, cell.method, cell.task) if what.kind == "generation")
 
 

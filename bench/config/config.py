@@ -128,7 +128,8 @@ class EvaluationConfig:
 
     def __post_init__(self) -> None:
         seeds = self.sampling_seeds.split(",") if self.sampling_seeds else []
-        if not all(seed.strip().isdecimal() for seed in seeds) or len(set(map(int, seeds))) < len(seeds):
+        are_seeds = all(seed.strip().isdecimal() and len(seed) < 20 for seed in seeds)
+        if not are_seeds or len(set(map(int, seeds))) < len(seeds):
             raise UsageError(
                 f"evaluation.sampling_seeds (--sampling-seeds) are different whole numbers with commas, such as 0,1,2; "
                 f"not '{self.sampling_seeds}'"

@@ -286,7 +286,7 @@ def cell_config(
         preset=preset,
         trainer=TrainerConfig(**read_options(TrainerConfig, training, "trainer.")),
         evaluation=EvaluationConfig(**read_options(EvaluationConfig, values("evaluation"), "evaluation.")),
-        decodings=own_or_given(method, tuple(parse(decode or str(chosen.get("decode", "greedy"))))),
+        decodings=decodings_by(method, chosen, decode),
         task_options=options("task", f"task '{task.name}'", task),
         method_options=options("method", f"method '{method.name}'", method.kind),
         backbone_options=options("backbone", f"backbone '{name}'", found.value.load()),
@@ -294,9 +294,9 @@ def cell_config(
     )
 
 
-def own_or_given(method: Method, given: tuple[Decoding, ...]) -> tuple[Decoding, ...]:
-    """Return the decodings of a run, or those of a method that has its own, with the limits of new tokens given."""
-    fixed = method.kind.own_decoding
+def decodings_by(method: Method, recipe: Mapping[str, Any], decode: str | None = None) -> tuple[Decoding, ...]:
+    """Return the decodings of `--decode` or a recipe; of a method that has its own those, with the limits of tokens."""
+    given, fixed = tuple(parse(decode or str(recipe.get("decode", "greedy")))), method.kind.own_decoding
     if not fixed:
         return given
     limits = dict.fromkeys(decoding.max_new_tokens for decoding in given)

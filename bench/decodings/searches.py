@@ -67,7 +67,7 @@ class Beam(Decoding):
     main_option: ClassVar[str] = "beams"
 
     beams: Annotated[int, Range(2)]
-    length_penalty: float = 1.0
+    length_penalty: Annotated[float, Range(-100, 100)] = 1.0
     gnmt: Annotated[float | None, OMIT_IF_DEFAULT] = None
     unrepeated_ngram: Annotated[int, Range(0), OMIT_IF_DEFAULT] = 0
     early_stopping: bool = False

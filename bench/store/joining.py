@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 from bench.base.files import write_atomic
 from bench.base.keys import canonical
-from bench.errors import BenchError, DamagedError, StoreError
+from bench.errors import BenchError, DamagedError, StoreError, UsageError
 from bench.store.files import kind_of, record_bytes
 from bench.store.reading import read_cell
 from bench.store.store import TOKENIZER, CellFolder, Store, check_checkpoint
@@ -56,6 +56,8 @@ def join(source: Path, target: Path) -> Joined:
     Store(target).files.check_writable()
     if not store.files.is_snapshot and not source.is_dir():
         raise StoreError(f"'{source}' is no folder; expected a results folder or a snapshot")
+    if source.resolve() in target.resolve().parents:
+        raise UsageError(f"expected a target outside of the source, got '{target}' in '{source}'")
     for cell in store.cells():
         read_cell(store, cell)
         for key in cell.row_keys():

@@ -13,6 +13,7 @@ are. Every number comes back to the bit. Weights and predictions are not in a sn
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -39,6 +40,9 @@ READ = ("run", "record", "author", *VALUE.values(), "form", "statistics", "evalu
 """Columns of the scores that records are made of."""
 WRONG = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
 """Errors of reading tables that are whole and not those of a snapshot."""
+
+PART = re.compile(r"[^./\\][^/\\]*")
+"""A part of a path that stays in its folder."""
 
 Metrics = dict[str, tuple[str, list[int]]]
 """By metric, the form of its value and the rows of its statistics."""
@@ -76,6 +80,10 @@ class Snapshot(Files):
                 names = {search["name"]: search["record"] for search in searched}
                 self._records[path / run] = {TRAINED: record, **names}
             self._find_scores()
+            for folder, found in self._records.items():
+                parts = (*folder.relative_to(path).parts, *found)
+                if len(parts) != 3 + len(found) or not all(map(PART.fullmatch, parts)):
+                    raise ValueError(f"expected TASK/METHOD/KEY and names of files, found {parts!r:.200}")
         except WRONG as error:
             raise self._damaged(RUNS, error) from error
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import torch
 
+from bench.base.files import kept_hash
 from bench.base.machine import cache_root
 from bench.base.network import hub_reachable, within
 from bench.base.options import OMIT_IF_DEFAULT, Range, checked
@@ -230,8 +231,7 @@ def identity(name: str, path: str, revision: str) -> dict[str, Any]:
 
     The key names the revision of the settings, since a plan downloads nothing; the commit is in the record.
 
-    Weights of a folder enter by name, size and evenly spaced pieces: training changes all of them, and hashing
-    gigabytes at every start would cost minutes.
+    The files of a folder enter by name and content; a process reads each once.
     """
     place = path or location(name)
     if not path and name in BACKBONES and BACKBONES[name].converted:
@@ -241,21 +241,8 @@ def identity(name: str, path: str, revision: str) -> dict[str, Any]:
     digest = hashlib.sha256()
     for file in sorted(Path(place).iterdir()):
         if file.is_file():
-            digest.update(f"{file.name}:{file.stat().st_size}".encode())
-            is_small = file.suffix in (".json", ".txt")
-            digest.update(file.read_bytes() if is_small else sampled(file))
+            digest.update(f"{file.name}:{kept_hash(file)}".encode())
     return {"folder_sha256": digest.hexdigest()}
-
-
-def sampled(file: Path, pieces: int = 64, length: int = 4096) -> bytes:
-    """Return evenly spaced pieces of a file."""
-    size = file.stat().st_size
-    with open(file, "rb") as opened:
-        parts = []
-        for piece in range(pieces):
-            opened.seek(piece * max(0, size - length) // (pieces - 1))
-            parts.append(opened.read(length))
-    return b"".join(parts)
 
 
 def _unavailable(name: str, place: str, error: Exception) -> str:

@@ -81,6 +81,13 @@ def test_smoothing_by_frequency_takes_its_counts() -> None:
     assert loss != losses.loss_of("label_smoothing.unigram", *given, token_counts=other)
 
 
+def test_no_random_number_of_the_caller_is_drawn() -> None:
+    before = torch.random.get_rng_state()
+    with pytest.raises(UsageError, match="token_weight"):
+        losses.f2softmax(torch.ones(1, 3, 4), torch.ones(9, 4), torch.tensor([[1, 2, 3]]), token_counts=torch.ones(9))
+    assert torch.equal(torch.random.get_rng_state(), before)
+
+
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
@@ -92,6 +99,7 @@ def test_smoothing_by_frequency_takes_its_counts() -> None:
         ({"weight": torch.ones(9)}, r"expected weight \[V, D\]"),
         ({"reference": (torch.randn(1, 3, 4), torch.randn(9, 4))}, "reads no frozen model"),
         ({"token_counts": torch.ones(9)}, "reads no counts"),
+        ({"reference": torch.randn(1, 3, 4)}, "got one tensor"),
         ({"state": {"weights": torch.ones(9)}}, r"expects in state: no tensors; got 'weights' \[9\]"),
     ],
 )

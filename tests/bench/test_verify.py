@@ -50,6 +50,12 @@ def test_a_flipped_value_is_found(bench: Bench, store_copy: Path) -> None:
     assert "value stored 1.5, its statistics give" in line
 
 
+def test_a_record_of_another_form_is_a_difference(bench: Bench, store_copy: Path) -> None:
+    edit_record(next(store_copy.rglob("scores-*")), lambda content: content["values"][0].update(value="1.5"))
+    code, found = verified(bench, str(store_copy))
+    assert (code, "has a record of another form (TypeError" in found["differences"][0]) == (1, True)
+
+
 def test_predictions_that_scores_were_not_computed_from_are_found(bench: Bench, store_copy: Path) -> None:
     path = next(store_copy.rglob("scores-*"))
     edit_record(path, lambda content: content.update(rows_sha256="0" * 64))

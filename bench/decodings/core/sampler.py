@@ -30,7 +30,7 @@ class Sampler(Decoding):
 
     samples: ClassVar[bool] = True
 
-    temperature: Annotated[float, Range(above=0)] = 1.0
+    temperature: Annotated[float, Range(1e-6)] = 1.0
 
     def kept(self, scores: Tensor) -> Tensor:
         """Return which tokens may be drawn, [B, V] bool, at least one of each row.

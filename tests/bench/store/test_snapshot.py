@@ -5,9 +5,11 @@ import random
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from bench.base.keys import sha256
 from bench.board.board import load
 from bench.errors import MissingError, StoreError, UsageError
 from bench.metrics.sums import Sums, bleu, mean, perplexity
@@ -214,6 +216,18 @@ def test_a_flipped_bit_or_a_cut_file_is_refused_in_one_line(board: Path) -> None
 def test_junk_is_refused(board: Path, junk: bytes) -> None:
     (board / MANIFEST).write_bytes(junk)
     with pytest.raises(StoreError, match=r"snapshot\.json' of a snapshot cannot be read .*; get its folder again"):
+        Snapshot(board)
+
+
+@pytest.mark.parametrize("run", ["../../out/mle/key", "toy/mle", "/toy/mle/key", "toy/.."])
+def test_a_run_outside_of_the_store_is_refused(board: Path, run: str) -> None:
+    manifest = json.loads((board / MANIFEST).read_bytes())
+    for name in (SCORES, "runs.parquet"):
+        frame = pd.read_parquet(board / name).assign(run=run)
+        parquet.write_table(pa.Table.from_pandas(frame), board / name)
+        manifest["sha256"][name] = sha256((board / name).read_bytes())
+    (board / MANIFEST).write_text(json.dumps(manifest))
+    with pytest.raises(StoreError, match=r"expected TASK/METHOD/KEY|is not in the subpath"):
         Snapshot(board)
 
 

@@ -85,6 +85,11 @@ def test_a_folder_is_known_by_its_content_and_not_by_its_place(folders: dict[str
     weights[-3000:] = bytes(3000)
     (copy / "model.safetensors").write_bytes(weights)
     assert identity(str(copy), "", "main") != identity(str(folders["gpt2"]), "", "main")
+    found = set()
+    for number in (0, 1):  # of a megabyte, as where only biases were trained
+        (copy / "model.safetensors").write_bytes(bytes(2**19 + 5000) + bytes([number]) + bytes(2**19))
+        found.add(identity(str(copy), "", "main")["folder_sha256"])
+    assert len(found) == 2
     assert identity("gpt2", "", "main") == {"hub": "openai-community/gpt2", "revision": "main"}
 
 

@@ -54,7 +54,11 @@ def test_validation_writes_once():
     assert validation_evaluation(cell(SAMPLED, task=TABLES, decode=DECODE)).sampling_seed is None
 
 
-@pytest.mark.parametrize("seeds", ["0,0", "1,01", "a", "0,", "-1", "0.5"])
+def test_validation_writes_by_the_decoding_of_the_recipe():  # that of --decode is not in the key of the training
+    assert validation_evaluation(cell(task=TABLES, decode="sample")) == validation_evaluation(cell(task=TABLES))
+
+
+@pytest.mark.parametrize("seeds", ["0,0", "1,01", "a", "0,", "-1", "0.5", "9" * 5000])
 def test_what_is_no_list_of_different_seeds_is_refused(seeds):
     with pytest.raises(UsageError, match="are different whole numbers with commas, such as 0,1,2; not"):
         make_plan(RunArguments((TABLES,), ("mle",), sets=(f"evaluation.sampling_seeds={seeds}",)))
