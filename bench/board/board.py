@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Mapping
 from functools import cached_property, partial
-from itertools import product
+from itertools import combinations, permutations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,7 +14,7 @@ from bench.errors import UsageError, did_you_mean
 from bench.leaderboards.audit import Facts, audit, facts_of, only_the_objective
 from bench.leaderboards.leaderboards import leaderboards_of
 from bench.leaderboards.row import TableRow
-from bench.leaderboards.statistics.analysis import adjusted, differences
+from bench.leaderboards.statistics.analysis import corrected_differences
 from bench.leaderboards.table import Table
 from bench.store.store import Store
 
@@ -126,8 +126,8 @@ class Board:
         `difference` is the mean of the first less the second over the seeds that both have, with its 95 % t interval
         (`low`, `high`) and the p-value of the t test (`p`), from three seeds on. `p_items` is the p-value of the paired
         randomisation test over test items, where the metric is a sum over items: it says that these trained models
-        differ, not that another seed would. Both are corrected by Holm over all metrics of the tables, also those that
-        a filter has left out. `only_the_objective` is the verdict of `bench compare` on the runs of these seeds.
+        differ, not that another seed would. Both are corrected by Holm over all metrics of a table, also those that a
+        filter has left out. `only_the_objective` is the verdict of `bench compare` on the runs of these seeds.
 
         Args:
             first, second: names of methods.
@@ -137,10 +137,11 @@ class Board:
         """
         import pandas as pd
 
-        lines, pairs = [], []
+        lines, pairs, families = [], [], []
         tasks = {table.task for table in self._shown.tables}
         tables = [table for table in self._leaderboards.tables if table.task in tasks]
-        pairs_of_rows = [(table, ours, theirs) for table in tables for ours, theirs in product(table.rows, repeat=2)]
+        pairs_of = permutations if first != second else combinations
+        pairs_of_rows = [(table, ours, theirs) for table in tables for ours, theirs in pairs_of(table.rows, 2)]
         for table, ours, theirs in pairs_of_rows:
             same = (ours.backbone, ours.decoding) == (theirs.backbone, theirs.decoding)
             if (ours.method, theirs.method) != (first, second) or not same:
@@ -152,6 +153,8 @@ class Board:
                 "preset": table.preset,
                 "backbone": ours.backbone,
                 "decoding": ours.decoding,
+                "first_settings": ours.settings,
+                "second_settings": theirs.settings,
                 "only_the_objective": _only_the_objective(self._store, table, ours, theirs),
                 "watermark": table.watermark,
             }
@@ -160,6 +163,7 @@ class Board:
                 if value.mean is None or other is None or other.mean is None:
                     continue
                 pairs.append((value, other))
+                families.append(id(table))
                 lines.append(
                     {
                         **of_rows,
@@ -173,10 +177,10 @@ class Board:
         if not lines:
             methods = {row.method for table in tables for row in table.rows}
             missing = [name for name in (first, second) if name not in methods]
-            hint = did_you_mean(missing[0], methods) if missing else "; they share no table, backbone and decoding"
+            hint = did_you_mean(missing[0], methods) if missing else "; no two rows share table, backbone and decoding"
             raise UsageError(f"the board cannot compare '{first}' with '{second}'{hint}")
-        found = pd.concat([pd.DataFrame(lines), differences(pairs)], axis=1)
-        found = found.assign(p=adjusted(found["p"]), p_items=adjusted(found["p_items"]))
+        tests = corrected_differences(pairs, families).reset_index(drop=True)
+        found = pd.concat([pd.DataFrame(lines), tests], axis=1)
         return found[found["metric"].isin(self.metrics)].reset_index(drop=True)
 
     def html(self, path: str | Path) -> Path:

@@ -109,10 +109,11 @@ def tuning(table: Table) -> list[str]:
         lines.append(
             f"picked among {n} of these at full length, since they were within {TIE} nats of the best: {methods}"
         )
-    more = []
-    for row in table.rows:
-        place = baseline_of(table, row)
-        if place is not None and row.tried > (theirs := max(1, table.rows[place].tried)):
+    more, methods_here = [], {row.method for row in table.rows}
+    whole = table.whole_table
+    for row in whole.rows:
+        place = baseline_of(whole, row) if row.method in methods_here else None
+        if place is not None and row.tried > (theirs := max(1, whole.rows[place].tried)):
             more.append(
                 f"{row.method} was picked from {row.tried} combinations and its baseline from {theirs}: the best of "
                 "more is higher by chance alone"

@@ -1,14 +1,14 @@
 """Analysis: the intervals and tests of a leaderboard.
 
-Every value has its 95 % t interval over seeds, from three seeds on. Every value of a shown column has its difference
+Every value has its 95 % t interval over seeds, from three seeds on. Every value of a tested column has its difference
 from the baseline of the same backbone and decoding, paired by seed, with a t interval and a p-value; and the p-value of
 the paired randomisation test over test items, where the column is a sum over items. Each of the two is corrected by
-Holm over the rows of its column.
+Holm over the rows of its column, in which a test of the same numbers counts once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -28,33 +28,49 @@ TESTS = ("difference", "low", "high", "p", "p_items")
 """What a difference of two values has; fields of `Value`."""
 
 
-def add_statistics(table: Table, rounds: int = ROUNDS) -> None:
+def add_statistics(table: Table, rounds: int = ROUNDS, columns: Sequence[str] | None = None) -> None:
     """Give the values of a table their statistics.
 
     Args:
-        table: as it is shown; tests are of its shown columns, intervals over seeds of all columns.
+        table: with all its rows; intervals over seeds are of all columns.
         rounds: random swaps of a test over items.
+        columns: that are tested; the shown ones by default.
     """
-    columns, tested = [], []
+    families, pairs, against = [], [], []
     for row in table.rows:
         for value in row.values.values():
             value.half = None if value.mean is None else seed_mean(value.repeated).half
         if (place := baseline_of(table, row)) is None:
             continue
         base = table.rows[place]
-        for column in table.columns:
+        for column in table.columns if columns is None else columns:
             ours, theirs = row.values.get(column), base.values.get(column)
             if ours is not None and theirs is not None and ours.higher_is_better is not None:
-                columns.append(column)
-                tested.append((ours, theirs, base.id))
-    found = differences([(ours, theirs) for ours, theirs, _ in tested], rounds)
-    for name in ("p", "p_items"):
-        found[name] = found.groupby(columns)[name].transform(adjusted)
-    for (ours, _, against), line in zip(tested, found.itertuples(index=False), strict=True):
+                families.append(column)
+                pairs.append((ours, theirs))
+                against.append(base.id)
+    lines = corrected_differences(pairs, families, rounds).itertuples(index=False)
+    for (ours, _), base_id, line in zip(pairs, against, lines, strict=True):
         if line.difference == line.difference:  # a difference that there is not is not a number
-            ours.against = against
+            ours.against = base_id
             for name, number in zip(TESTS, line, strict=True):
                 setattr(ours, name, number if number == number else None)
+
+
+def corrected_differences(
+    pairs: Sequence[tuple[Value, Value]], families: Sequence[Hashable], rounds: int = ROUNDS
+) -> pd.DataFrame:
+    """Return `differences` with p-values corrected by Holm over the tests of each pair's family.
+
+    The rows of all decodings of a model have copies of its likelihood, whose test counts once.
+    """
+    keys = [(family, *(id(value.by_seed) for value in pair)) for family, pair in zip(families, pairs, strict=True)]
+    distinct = dict(zip(keys, pairs, strict=True))
+    found = differences(list(distinct.values()), rounds)
+    for name in ("p", "p_items"):
+        found[name] = found.groupby([family for family, *_ in distinct])[name].transform(adjusted)
+    places = {key: place for place, key in enumerate(distinct)}
+    return found.iloc[[places[key] for key in keys]]
 
 
 def differences(pairs: Sequence[tuple[Value, Value]], rounds: int = ROUNDS) -> pd.DataFrame:

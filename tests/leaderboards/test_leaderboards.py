@@ -74,6 +74,18 @@ def test_rows_of_some_methods_keep_what_tests_of_whole_tables_say(root):
         assert "mle" not in render(some, name).partition("differs")[0].partition("not shown")[0]
 
 
+def test_a_metric_that_is_not_shown_keeps_its_tests_and_leaves_out_what_has_none(root):
+    for seed in range(3):
+        for method, value in (("mle", 1.0), ("trime", 3.0)):
+            scored(trained(root, method, seed, task="xsum"), {"hidden": value + seed / 9 + value * seed**2 / 99})
+    boards = leaderboards_of(Store(root))
+    some = boards.filtered(metrics=["hid*"])
+    assert [(table.task, table.columns) for table in some.tables] == [("xsum", ["hidden"])]
+    assert [row.values["hidden"].differs for row in some.tables[0].rows] == [True, False]
+    with pytest.raises(UsageError, match="the board has no metric 'rouge-l'"):
+        boards.filtered(["logicnlg"], metrics=["rouge-l"])
+
+
 def test_a_method_without_a_row_is_refused(root):
     with pytest.raises(UsageError, match="the board has no method 'trim'; did you mean 'trime'"):
         leaderboards_of(Store(root)).filtered(methods=["trim"])

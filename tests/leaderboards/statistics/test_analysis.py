@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from bench.leaderboards.statistics.analysis import add_statistics, adjusted
-from bench.leaderboards.statistics.intervals import holm, paired_difference
+from bench.leaderboards.statistics.intervals import holm, paired_difference, seed_mean
 from bench.leaderboards.statistics.significance import p_values_of
 from bench.leaderboards.table import tables
 from bench.metrics.sums import Sums, mean
@@ -70,6 +70,17 @@ def test_the_test_over_items_stands_beside_it_and_makes_no_dagger(tmp_path):
 def test_p_is_corrected_among_those_there_are():
     corrected = adjusted(pd.Series([0.01, None, 0.03]))
     assert corrected.dropna().to_dict() == {0: 0.02, 2: 0.03}
+
+
+def test_a_likelihood_is_tested_once_whatever_was_generated(tmp_path):
+    for method, shift in (("mle", 0.0), ("trime", 2.0), ("face", 0.5)):
+        for seed in range(3):
+            cell = trained(tmp_path, method, seed)
+            scored(cell, {"ppl/word": 20.0 + seed + shift * seed**2}, kind="likelihood", decoding=None)
+            scored(scored(cell, {"bleu-1": 30.0}), {"bleu-1": 30.0}, decoding="topk=3")
+    table, found = one(tmp_path)
+    p = {row.values["ppl/word"].p for row in table.rows if row.method == "trime"}
+    assert p == {min(1, 2 * seed_mean([0.0, 2.0, 8.0]).p)}
 
 
 def test_intervals_need_three_seeds(tmp_path):
