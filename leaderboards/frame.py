@@ -71,11 +71,12 @@ def column_name(metric: str, signature: str, signatures: Iterable[str]) -> str:
 def values_of(frame: pd.DataFrame) -> dict[int, dict[str, Value]]:
     """Return the values of every row by column, in the order of the lines.
 
-    Different numbers for one seed and sampling seed, or a number and none, are shown as a conflict.
+    Different numbers for one seed and sampling seed, or a number and none, are shown as a conflict, without that seed.
     """
     place, key = ["row", "column"], ["row", "column", "seed", "sampling_seed"]
     numbers = frame.drop_duplicates([*key, "value"], keep="last")
-    conflicts = set(numbers.loc[numbers.duplicated(key), place].itertuples(index=False, name=None))
+    conflicting = set(numbers.loc[numbers.duplicated(key), key[:3]].itertuples(index=False, name=None))
+    conflicts = {about[:2] for about in conflicting}
     by_sampling_seed = numbers.dropna(subset=["value"]).drop_duplicates(key, keep="last").set_index(key)["value"]
     by_seed = by_sampling_seed.groupby([*place, "seed"], sort=False).mean()
     reasons = frame[frame["reason"] != ""].groupby(place)["reason"].last().to_dict()
@@ -84,7 +85,7 @@ def values_of(frame: pd.DataFrame) -> dict[int, dict[str, Value]]:
     for row, column, higher_is_better, signature in about.itertuples(index=False):
         cell = row, column
         found[row][column] = Value({}, higher_is_better, signature, cell in conflicts, reasons.get(cell, ""))
-    for (row, column, seed), number in by_seed.items():
+    for (row, column, seed), number in by_seed.drop(list(conflicting), errors="ignore").items():
         found[row][column].by_seed[seed] = number
     if len(by_seed) < len(by_sampling_seed):
         several = by_sampling_seed.groupby([*place, "seed"]).transform("size").groupby(place).transform("max") > 1

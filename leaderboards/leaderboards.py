@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -48,8 +48,8 @@ class Leaderboards:
         remedy = "bench store status says what is wrong with each and what to do"
         return [f"damaged files are left out: {named}; {remedy}", *notes]
 
-    def refuse_empty(self, results: Path) -> None:
-        """Raise an error if there is no table.
+    def refuse_empty(self, results: Path, tasks: Sequence[str] | None = None, stored: Iterable[str] = ()) -> None:
+        """Raise an error if there is no table of some tasks; it names them and those that are stored.
 
         Raises:
             MissingError: there is no table.
@@ -62,7 +62,10 @@ class Leaderboards:
             makes = (
                 "the table of a limited run is printed by the run alone; the same command without --limit makes scores"
             )
-        raise MissingError(f"no scores in '{results}'{why}; {makes}")
+        elif tasks and (others := set(stored).difference(tasks)):
+            makes = f"there are runs of {', '.join(sorted(others))}"
+        of = f" of {', '.join(tasks)}" if tasks else ""
+        raise MissingError(f"no scores{of} in '{results}'{why}; {makes}")
 
     def of_tasks(self, tasks: Collection[str]) -> Leaderboards:
         """Return the leaderboards of some tasks."""
@@ -88,14 +91,11 @@ class Leaderboards:
         found = [table for table in self.tables if fits(table.task, tasks)]
         refuse_unknown("task", tasks, {table.task for table in self.tables})
         refuse_unknown("method", methods, {row.method for table in found for row in table.rows})
-        of_methods = [(table, [row for row in table.rows if fits(row.method, methods)]) for table in found]
-        there = [
-            name for table, rows in of_methods for name in table.all_columns if any(name in r.values for r in rows)
-        ]
-        refuse_unknown("metric", metrics, set(map(metric_name, there)))
+        refuse_unknown("metric", metrics, {metric_name(name) for table in found for name in table.all_columns})
         left_out = {task: dict(counts) for task, counts in self.left_out.items() if fits(task, tasks)}
         kept = []
-        for table, rows in of_methods:
+        for table in found:
+            rows = [row for row in table.rows if fits(row.method, methods)]
             if hidden := len(table.rows) - len(rows):
                 left_out.setdefault(table.task, {})[HIDDEN] = hidden + left_out.get(table.task, {}).get(HIDDEN, 0)
             columns, human = table.columns, table.human
@@ -106,18 +106,15 @@ class Leaderboards:
                 some = [[row.with_columns(columns) for row in part] for part in (rows, human)]
                 rows, human = ([row for row in part if row.values] for part in some)
             if rows:
-                published, whole = [row for row in table.published if fits(row.method, methods)], table.whole_table
-                kept.append(replace(table, rows=rows, columns=columns, published=published, human=human, of=whole))
+                published, of = [row for row in table.published if fits(row.method, methods)], table.of or table
+                kept.append(replace(table, rows=rows, columns=columns, published=published, human=human, of=of))
+        if not kept:
+            raise UsageError("no row of these methods has any of these metrics")
         return Leaderboards(kept, left_out, self.damaged)
 
 
 def leaderboards_of(
-    store: Store,
-    tasks: Sequence[str] | None = None,
-    columns: str = "default",
-    limited: bool = False,
-    *,
-    shown_alone: bool = False,
+    store: Store, tasks: Sequence[str] | None = None, columns: str = "default", limited: bool = False, full: bool = True
 ) -> Leaderboards:
     """Return the leaderboards of a store; the arguments are those of `tables` and `with_statistics`.
 
@@ -132,16 +129,13 @@ def leaderboards_of(
         path.relative_to(store.root).as_posix() if path.is_relative_to(store.root) else path.name
         for path in store.damaged
     ]  # a page should show no folder of this machine
-    Leaderboards(found, left_out, below).refuse_empty(store.root)
-    return with_statistics(found, left_out, damaged=below, shown_alone=shown_alone)
+    stored = (cell.path.parts[-3] for cell in store.cells())
+    Leaderboards(found, left_out, below).refuse_empty(store.root, tasks, stored)
+    return replace(with_statistics(found, left_out, full=full), damaged=below)
 
 
 def with_statistics(
-    tables: Sequence[Table],
-    left_out: LeftOut | None = None,
-    rounds: int = ROUNDS,
-    damaged: Sequence[str] = (),
-    shown_alone: bool = False,
+    tables: Sequence[Table], left_out: LeftOut | None = None, rounds: int = ROUNDS, full: bool = True
 ) -> Leaderboards:
     """Give tables their statistics, and return them with what is shown around them.
 
@@ -149,14 +143,13 @@ def with_statistics(
         tables: as they are shown.
         left_out: how many runs of each task are in no table, by reason.
         rounds: random swaps of a test over items.
-        damaged: files that were passed over, below the store.
-        shown_alone: test no column that is not shown, which saves a fifth of the time.
+        full: whether columns that are not shown are tested, too; without them it takes a fifth less time.
     """
     from bench.leaderboards.statistics.analysis import add_statistics  # numpy, only where there is something to show
 
     for table in tables:
-        add_statistics(table, rounds, table.columns if shown_alone else table.all_columns)
-    return Leaderboards(tables, left_out or {}, damaged)
+        add_statistics(table, rounds, full)
+    return Leaderboards(tables, left_out or {})
 
 
 def fits(name: str, patterns: Sequence[str] | None) -> bool:

@@ -62,7 +62,7 @@ class Value:
         p: two-sided, of the paired t test over seeds, after Holm over the rows of the column; None likewise.
         p_items: of the randomisation test over test items, after Holm over the rows of the column; None where the
             column is no sum over items.
-        against: the id of the baseline's row.
+        against: the id of the baseline's row, which may share no seed; empty without such a row.
     """
 
     by_seed: dict[int, float]
@@ -96,7 +96,7 @@ class Value:
     @property
     def mean(self) -> float | None:
         """Mean over seeds; None for a conflict and where the metric has no value."""
-        return None if self.conflict or not self.by_seed else statistics.fmean(self.by_seed.values())
+        return None if self.conflict or not self.by_seed else mean_of(self.by_seed.values())
 
     @property
     def text(self) -> str:
@@ -110,7 +110,9 @@ class Value:
 
     @property
     def missing_reason(self) -> str:
-        """Why the metric has no value, or nothing."""
+        """Why there is no value, or nothing."""
+        if self.conflict:
+            return "one seed has two different numbers, which are never averaged"
         return "" if self.by_seed else self.reason or "undefined"
 
     @property
@@ -249,6 +251,14 @@ class TableRow:
         return f"{self.method}{settings}" + (f" [{', '.join(self.marks)}]" if self.marks else "")
 
 
+def mean_of(numbers: Collection[float]) -> float:
+    """Return the mean of numbers; of perplexities it may be finite where their sum is not."""
+    try:
+        return statistics.fmean(numbers)
+    except OverflowError:
+        return statistics.fmean(number / 2**10 for number in numbers) * 2**10
+
+
 # Numbers as texts -----------------------------------------------------------------------------------------------------
 
 
@@ -262,10 +272,11 @@ def number(value: float | None) -> str:
 def signed(value: float) -> str:
     """Return a difference as shown.
 
-    >>> signed(1.5), signed(-0.25)
-    ('+1.50', '−0.25')
+    >>> signed(1.5), signed(-0.25), signed(-0.001)
+    ('+1.50', '−0.25', '+0.00')
     """
-    return f"−{number(-value)}" if value < 0 else f"+{number(value)}"
+    text = number(abs(value))
+    return f"−{text}" if value < 0 and float(text) else f"+{text}"
 
 
 # Names of rows --------------------------------------------------------------------------------------------------------

@@ -38,7 +38,7 @@ class Table:
         missing: columns left out, and what they need.
         primary: the metric that rows are sorted by; empty where the task names none.
         data_title: name of a user's own data; empty where it has none, and for published data.
-        of: the table that a filter took it from, with which its rows were compared; None for a whole table.
+        of: the table that a filter took it from, in which its rows were tested; None for a whole table.
     """
 
     task: str
@@ -55,11 +55,6 @@ class Table:
     primary: str = ""
     data_title: str = ""
     of: "Table | None" = None
-
-    @property
-    def whole_table(self) -> "Table":
-        """The table before any filter."""
-        return self.of or self
 
     @property
     def title(self) -> str:

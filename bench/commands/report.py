@@ -58,8 +58,8 @@ def run(given: argparse.Namespace) -> int:
     collects = gc.isenabled()
     gc.disable()  # tables have no circles of objects, and the search for them takes a sixth of the time
     try:
-        shown_alone = given.metric is None and given.format not in ("csv", "json")
-        found = leaderboards_of(store, task_names(given.task, store), given.columns, shown_alone=shown_alone)
+        full = given.metric is not None or given.format in ("csv", "json")
+        found = leaderboards_of(store, task_names(given.task, store), given.columns, full=full)
         methods, metrics = (split_names(names) if names else None for names in (given.method, given.metric))
         found = found.filtered(None, methods, metrics)
         from bench.leaderboards.render.formats import render

@@ -211,7 +211,7 @@ def show(plan: Plan, arguments: RunArguments) -> int:
     results = arguments.results_folder
     known = list({id(cell.task): cell.task for cell in plan.cells}.values())
     try:
-        leaderboards = leaderboards_of(Store(results), limited=plan.is_limited, shown_alone=True)
+        leaderboards = leaderboards_of(Store(results), limited=plan.is_limited, full=False)
         of_run = leaderboards.of_tasks({cell.config.task for cell in plan.cells})
         of_run.refuse_empty(results)
         sys.stdout.write(render(of_run, "terminal"))

@@ -14,13 +14,13 @@ DIFFERS = (
 )
 
 
-def under_table(table: Table) -> list[str]:
-    """Return the lines of text formats under a table: watermark, meaning of marks, footnotes."""
+def under_table(table: Table, *, underlines: bool = True) -> list[str]:
+    """Return the lines of text formats under a table: watermark, meaning of marks (underlines, too), footnotes."""
     mark = [f"NOT COMPARABLE WITH PUBLISHED NUMBERS: {table.watermark}"] if table.watermark else []
-    return [*mark, *legend(table), *footnotes(table)]
+    return [*mark, *legend(table, underlines=underlines), *footnotes(table)]
 
 
-def legend(table: Table, *, is_page: bool = False) -> list[str]:
+def legend(table: Table, *, is_page: bool = False, underlines: bool = True) -> list[str]:
     """Return the meaning of each mark that occurs in the shown columns."""
     values = [value for row in table.rows for column, value in row.values.items() if column in table.columns]
     interval = INTERVAL
@@ -31,7 +31,7 @@ def legend(table: Table, *, is_page: bool = False) -> list[str]:
     if any(value.half is not None and value.mean is not None for value in values):
         marks.append(interval)
     if any(table.best_and_second(column, MIN_SEEDS)[0] for column in table.columns):
-        marks.append(best + "; underlined: second" * is_page)
+        marks.append(best + "; underlined: second" * underlines)
     if marks and not is_page:
         marks = ["; ".join(marks)]
     return marks + [DIFFERS] * any(value.differs for value in values)
@@ -58,6 +58,8 @@ def footnotes(table: Table) -> list[str]:
     untrained = [row for row in rows if row.method.endswith(".untrained") and weights_of(row.backbone)]
     lines += dict.fromkeys(f"{row.method}: the pretrained model before fine-tuning" for row in untrained)
     lines += [f"{row.method}: {row.imported}" for row in rows if row.imported]
+    diverged = [(row, f"{row.diverged} of {len(row.seeds)} seeds diverged") for row in rows if row.diverged]
+    lines += dict.fromkeys(f"{row.method}: {text}; means and tests leave them out" for row, text in diverged)
     lines += _without_value(table)
     lines += sorted({f"unpinned: {copy}" for row in rows for copy in row.unpinned})
     return [*lines, *tuning(table), *_controls(rows)]
@@ -65,13 +67,13 @@ def footnotes(table: Table) -> list[str]:
 
 def _without_value(table: Table) -> Iterator[str]:
     """Yield the reasons of missing values, and the columns that are left out."""
-    columns: dict[str, dict[str, None]] = {}
+    columns: dict[tuple[str, str], dict[str, None]] = {}
     for row in table.rows:
         for column in table.columns:
             if column in row.values and (reason := row.values[column].missing_reason):
-                columns.setdefault(reason, {})[column] = None
-    for reason, names in columns.items():
-        yield f"n/a: {', '.join(names)}: {reason}"
+                columns.setdefault((row.values[column].text, reason), {})[column] = None
+    for (text, reason), names in columns.items():
+        yield f"{text}: {', '.join(names)}: {reason}"
     for column, reason in table.missing.items():
         yield f"left out: {column}: {reason}; then bench score"
 
@@ -110,7 +112,7 @@ def tuning(table: Table) -> list[str]:
             f"picked among {n} of these at full length, since they were within {TIE} nats of the best: {methods}"
         )
     more, methods_here = [], {row.method for row in table.rows}
-    whole = table.whole_table
+    whole = table.of or table
     for row in whole.rows:
         place = baseline_of(whole, row) if row.method in methods_here else None
         if place is not None and row.tried > (theirs := max(1, whole.rows[place].tried)):

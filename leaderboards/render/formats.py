@@ -192,7 +192,7 @@ def markdown(leaderboards: Leaderboards) -> str:
     for table in leaderboards.tables:
         rows = [[escaped(line.indented), *map(_markdown_cell, line.cells)] for line in lines_of(table)]
         lines = "\n".join(markdown_table(list(map(escaped, [*FIXED, *table.columns])), rows, texts=2))
-        footnotes = "".join(f"\n*{escaped(footnote)}*\n" for footnote in under_table(table))
+        footnotes = "".join(f"\n*{escaped(footnote)}*\n" for footnote in under_table(table, underlines=False))
         parts.append(f"### {escaped(table.title)}\n\n{lines}\n{footnotes}")
     return "\n".join(parts) + "".join(f"\n{escaped(note)}\n" for note in leaderboards.notes)
 

@@ -26,40 +26,38 @@ if TYPE_CHECKING:
 
 TESTS = ("difference", "low", "high", "p", "p_items")
 """What a difference of two values has; fields of `Value`."""
+Pair = tuple[Value, Value]
 
 
-def add_statistics(table: Table, rounds: int = ROUNDS, columns: Sequence[str] | None = None) -> None:
+def add_statistics(table: Table, rounds: int = ROUNDS, full: bool = True) -> None:
     """Give the values of a table their statistics.
 
     Args:
         table: with all its rows; intervals over seeds are of all columns.
         rounds: random swaps of a test over items.
-        columns: that are tested; the shown ones by default.
+        full: whether columns that are not shown are tested, too.
     """
-    families, pairs, against = [], [], []
+    families, pairs, columns = [], [], table.all_columns if full else table.columns
     for row in table.rows:
         for value in row.values.values():
             value.half = None if value.mean is None else seed_mean(value.repeated).half
         if (place := baseline_of(table, row)) is None:
             continue
         base = table.rows[place]
-        for column in table.columns if columns is None else columns:
+        for column in columns:
             ours, theirs = row.values.get(column), base.values.get(column)
             if ours is not None and theirs is not None and ours.higher_is_better is not None:
+                ours.against = base.id * (None not in (ours.mean, theirs.mean))
                 families.append(column)
                 pairs.append((ours, theirs))
-                against.append(base.id)
     lines = corrected_differences(pairs, families, rounds).itertuples(index=False)
-    for (ours, _), base_id, line in zip(pairs, against, lines, strict=True):
+    for (ours, _), line in zip(pairs, lines, strict=True):
         if line.difference == line.difference:  # a difference that there is not is not a number
-            ours.against = base_id
             for name, number in zip(TESTS, line, strict=True):
                 setattr(ours, name, number if number == number else None)
 
 
-def corrected_differences(
-    pairs: Sequence[tuple[Value, Value]], families: Sequence[Hashable], rounds: int = ROUNDS
-) -> pd.DataFrame:
+def corrected_differences(pairs: Sequence[Pair], families: Sequence[Hashable], rounds: int = ROUNDS) -> pd.DataFrame:
     """Return `differences` with p-values corrected by Holm over the tests of each pair's family.
 
     The rows of all decodings of a model have copies of its likelihood, whose test counts once.
@@ -73,7 +71,7 @@ def corrected_differences(
     return found.iloc[[places[key] for key in keys]]
 
 
-def differences(pairs: Sequence[tuple[Value, Value]], rounds: int = ROUNDS) -> pd.DataFrame:
+def differences(pairs: Sequence[Pair], rounds: int = ROUNDS) -> pd.DataFrame:
     """Return a line for each pair of values with `TESTS`, whose p-values are not corrected.
 
     A line has no number where the two values share no seed. Pairs of one table cost least together.

@@ -12,7 +12,8 @@ def baseline_of(table: Table, row: TableRow) -> int | None:
 
     Of several: for a row that a search has picked those that were picked from as many combinations; the one that it was
     started from; the one that was trained alike; the one that was trained for as long; the one whose backbone has the
-    same options. Where that leaves several, there is none: nothing tells which of them to choose.
+    same options. Where that leaves several, there is none: nothing tells which of them to choose. A row of `mle` is
+    compared with none that was evaluated in other batches.
     """
     places = []
     for place, candidate in enumerate(table.rows):
@@ -22,6 +23,7 @@ def baseline_of(table: Table, row: TableRow) -> int | None:
     if row.method == BASELINE:
         places = [place for place in places if is_trained_alike(table.rows[place], row)]
         places = [place for place in places if is_built_alike(table.rows[place], row)]
+        places = [p for p in places if table.rows[p].config.get("evaluation") == row.config.get("evaluation")]
         return places[0] if len(places) == 1 else None
     for is_like in LIKENESS:
         liked = [place for place in places if is_like(table.rows[place], row)]

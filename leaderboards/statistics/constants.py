@@ -10,3 +10,5 @@ TIE = 0.01
 """Nats per target token: settings that differ by less than this tie, since another seed changes as much."""
 ROUNDS = 10_000
 """Random swaps of a test over items: no p is below 1 / (rounds + 1)."""
+SLACK = 1e-11
+"""Sums in another order differ by less than this share of the values; differences so near to each other are equal."""

@@ -13,7 +13,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from bench.leaderboards.statistics.constants import LEVEL, MIN_SEEDS
+from bench.leaderboards.row import mean_of
+from bench.leaderboards.statistics.constants import LEVEL, MIN_SEEDS, SLACK
 from bench.metrics.sums import Sums, values_of
 
 ROUNDS = 2000
@@ -90,15 +91,18 @@ def seed_mean(numbers: Mapping[int, float] | Sequence[float]) -> SeedMean:
     values = list(by_seed.values())
     if not values or not all(map(math.isfinite, values)):
         raise ValueError(f"expected one finite value or more, got {values}")
-    n, mean = len(values), statistics.fmean(values)
+    n, mean = len(values), mean_of(values)
     return SeedMean(by_seed, mean, None if n < MIN_SEEDS else _deviation(values) / math.sqrt(n))
 
 
 def _deviation(values: Sequence[float]) -> float:
     """Return the standard deviation of a sample; exactly 0 of equal values, and much sooner than `statistics.stdev`."""
     shifted = [value - values[0] for value in values]
-    mean = statistics.fmean(shifted)
-    return math.sqrt(math.fsum((value - mean) ** 2 for value in shifted) / (len(values) - 1))
+    try:
+        mean = statistics.fmean(shifted)
+        return math.sqrt(math.fsum((value - mean) ** 2 for value in shifted) / (len(values) - 1))
+    except OverflowError:  # of a perplexity of 1e160
+        return _deviation([value / 2.0**900 for value in values]) * 2.0**900
 
 
 @lru_cache(maxsize=256)
@@ -113,12 +117,18 @@ def paired_difference(ours: Mapping[int, float], theirs: Mapping[int, float]) ->
     """Return ours less theirs over the seeds that both have; None where they have no seed in common.
 
     A seed trains both methods of a pair from the same initial weights and in the same order of batches, so that their
-    difference varies less between seeds than either value.
+    difference varies less between seeds than either value. Differences that rounding alone tells apart are made equal.
 
     >>> paired_difference({0: 5.0, 1: 6.0}, {1: 4.0, 2: 9.0}).by_seed
     {1: 2.0}
+    >>> paired_difference({0: 0.3, 1: 0.7}, {0: 0.1 + 0.2, 1: 0.7}).by_seed
+    {0: 0.0, 1: 0.0}
     """
     by_seed = {seed: value - theirs[seed] for seed, value in sorted(ours.items()) if seed in theirs}
+    slack = SLACK * max((abs(value) for seed in by_seed for value in (ours[seed], theirs[seed])), default=0.0)
+    if by_seed and max(by_seed.values()) - min(by_seed.values()) <= slack:
+        first = next(iter(by_seed.values()))
+        by_seed = dict.fromkeys(by_seed, first if abs(first) > slack else 0.0)
     return seed_mean(by_seed) if by_seed else None
 
 

@@ -11,13 +11,11 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.leaderboards.statistics.constants import ROUNDS
+from bench.leaderboards.statistics.constants import ROUNDS, SLACK
 from bench.metrics.sums import Sums, values_of
 
 CHUNK = 2**20
 """Swaps held at a time: 8 MiB as float64."""
-SLACK = 1e-11
-"""Sums in another order differ by less than this share of the values; a difference so near to the seen one is a tie."""
 Floats = NDArray[np.float64]
 
 

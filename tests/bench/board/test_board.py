@@ -90,9 +90,8 @@ def test_comparison_is_the_test_of_the_table(board: Board) -> None:
     assert bool(line.only_the_objective) is False  # each was tuned, and has a learning rate of its own
     assert frame[frame["rows"] == 100].only_the_objective.all()
     assert line.n_seeds == 3
-    everywhere = board.compare("histalign.mean", "mle")
-    assert set(everywhere.first_settings) | set(everywhere.second_settings) == {""}
-    pd.testing.assert_frame_equal(everywhere[everywhere.task == "logicnlg"].reset_index(drop=True), frame)
+    everywhere = board.compare("histalign.mean", "mle").query("task == 'logicnlg'")
+    pd.testing.assert_frame_equal(everywhere.reset_index(drop=True), frame)
     assert all((same := board.compare("mle", "mle")).first_settings != same.second_settings)
     with pytest.raises(UsageError, match="cannot compare 'histalign.mean' with 'mel'; did you mean 'mle'"):
         board.compare("histalign.mean", "mel")

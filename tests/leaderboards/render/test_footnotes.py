@@ -138,9 +138,8 @@ def test_settings_say_by_what_they_were_picked(tmp_path: Path) -> None:
 def test_a_method_that_was_tuned_more_than_its_baseline_is_named(tmp_path: Path) -> None:
     scored(trained(tmp_path, "mle"), {"bleu-3": 20.0})
     scored(searched(trained(tmp_path, "trime"), [1.0, 2.0, 3.0]), {"bleu-3": 25.0})
-    filtered = leaderboards_of(Store(tmp_path)).filtered(methods=["trime"]).tables[0]
-    (line,) = [line for line in tuning(filtered) if "by chance alone" in line]
-    assert line in tuning(one(tmp_path))
+    (table,) = leaderboards_of(Store(tmp_path)).filtered(methods=["trime"]).tables
+    (line,) = [line for line in tuning(table) if "by chance alone" in line]
     assert line.startswith("trime was picked from 3 combinations and its baseline from 1:")
 
 

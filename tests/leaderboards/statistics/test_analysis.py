@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bench.leaderboards.statistics.analysis import add_statistics, adjusted
+from bench.leaderboards.row import Value
+from bench.leaderboards.statistics.analysis import add_statistics, adjusted, corrected_differences
 from bench.leaderboards.statistics.intervals import holm, paired_difference, seed_mean
 from bench.leaderboards.statistics.significance import p_values_of
 from bench.leaderboards.table import tables
@@ -70,17 +71,9 @@ def test_the_test_over_items_stands_beside_it_and_makes_no_dagger(tmp_path):
 def test_p_is_corrected_among_those_there_are():
     corrected = adjusted(pd.Series([0.01, None, 0.03]))
     assert corrected.dropna().to_dict() == {0: 0.02, 2: 0.03}
-
-
-def test_a_likelihood_is_tested_once_whatever_was_generated(tmp_path):
-    for method, shift in (("mle", 0.0), ("trime", 2.0), ("face", 0.5)):
-        for seed in range(3):
-            cell = trained(tmp_path, method, seed)
-            scored(cell, {"ppl/word": 20.0 + seed + shift * seed**2}, kind="likelihood", decoding=None)
-            scored(scored(cell, {"bleu-1": 30.0}), {"bleu-1": 30.0}, decoding="topk=3")
-    table, found = one(tmp_path)
-    p = {row.values["ppl/word"].p for row in table.rows if row.method == "trime"}
-    assert p == {min(1, 2 * seed_mean([0.0, 2.0, 8.0]).p)}
+    base, ours, other = (Value({0: 1.0, 1: 2.0, 2: last}, True, "s") for last in (3.0, 4.0, 5.0))
+    found = corrected_differences([(ours, base), (Value(ours.by_seed, True, ""), base), (other, base)], ["a"] * 3)
+    assert found.p.tolist() == [min(1.0, 2 * seed_mean([0.0, 0.0, 1.0]).p)] * 3
 
 
 def test_intervals_need_three_seeds(tmp_path):

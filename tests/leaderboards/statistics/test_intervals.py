@@ -39,6 +39,7 @@ def test_seed_mean_by_hand():
     found = seed_mean([20.0, 22.0, 24.0])
     assert (found.mean, found.n) == (22, 3)
     assert found.half == pytest.approx(4.302652729749464 * 2 / math.sqrt(3), rel=1e-12)
+    assert seed_mean([1e308, 1e308, 1.1e308]).half == pytest.approx(seed_mean([1.0, 1.0, 1.1]).half * 1e308)
     few = seed_mean([1.0, 2.0])
     assert (few.mean, few.half, few.low, few.high, few.p) == (1.5, None, None, None, None)
     for mean_, p in ((2.0, 0.0), (0.0, 1.0)):
