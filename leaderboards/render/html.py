@@ -178,17 +178,19 @@ def answers(table: Mapping[str, Any]) -> Iterator[tuple[str, list[tuple[str, str
         for backbone in backbones:
             ranked = [row for row in objectives if row["backbone"] == backbone]
             controls = [row for row in rows if row["backbone"] in (backbone, "") and _is_control(row)]
-            numbers, verdict = _best(ranked, controls, name, way)
+            of_mle = [row["decoding"] for row in rows if (row["method"], row["backbone"]) == (BASELINE, backbone)]
+            numbers, verdict = _best(ranked, controls, of_mle, name, way)
             found.append((f"{backbone}: {numbers}" if len(backbones) > 1 else numbers, verdict))
         does = next((text for start, text in QUESTIONS.items() if name.startswith(start)), SCORES_BEST)
         yield f"Which objective {does} ({name})?", found
 
 
-def _best(ranked: Sequence[Any], controls: Sequence[Any], name: str, way: bool) -> tuple[str, str]:
+def _best(ranked: Sequence[Any], controls: Sequence[Any], of_mle: list[str], name: str, way: bool) -> tuple[str, str]:
     """Return the best of objectives with one backbone, and what a reader should know of its place.
 
     Args:
         ranked, controls: rows with a value, the best first.
+        of_mle: the decodings of the rows of the baseline with a value.
         name, way: of the column, and whether higher is better.
     """
 
@@ -196,15 +198,22 @@ def _best(ranked: Sequence[Any], controls: Sequence[Any], name: str, way: bool) 
         return f"{row['method']} {row['values'][name]['text']}"
 
     best, value = ranked[0], ranked[0]["values"][name]
+    alike = [row["method"] for row in ranked[1:] if row["values"][name]["text"] == value["text"]]
+    if ranked[1:] and len(alike) == len(ranked[1:]):
+        return f"{value['text']} for each of {len(ranked)} objectives", "no difference in the digits shown"
     numbers, notes = stated(best), [f"without a row of {BASELINE} to compare it with"]
     if best["settings"]:
         numbers = f"{best['method']} ({best['settings']}) {value['text']}"
     if best["method"] == BASELINE:
         with_seeds = f" with {MIN_SEEDS} seeds or more" if value["n_seeds"] >= MIN_SEEDS else ""
         notes = [f"no other objective{with_seeds} is better"]
+    elif value["difference"] is None and value["against"]:
+        notes = [f"not tested, without a seed in common with {BASELINE}"]
+    elif value["difference"] is None and (n := of_mle.count(best["decoding"])) > 1:
+        notes = [f"not tested, since {n} rows of {BASELINE} fit and none of them was chosen"]
     elif value["difference"] is not None:
         numbers += f" ({signed(value['difference'])} from {BASELINE})"
-        notes = [f"not tested, with fewer than {MIN_SEEDS} seeds"]
+        notes = [f"not tested, with fewer than {MIN_SEEDS} seeds in common"]
         if value["p"] == 0:  # the differences of the seeds have no variance
             notes = ["exactly the same difference with every seed"]
         elif value["p"] is not None:
@@ -212,6 +221,7 @@ def _best(ranked: Sequence[Any], controls: Sequence[Any], name: str, way: bool) 
         size = next((row["parameters"] for row in ranked if row["id"] == value["against"]), None)
         if size and best["parameters"] and (share := best["parameters"] / size - 1) > MORE:
             notes.append(f"with {100 * share:.0f} % more parameters than the {BASELINE} of the comparison")
+    notes += [f"the same number: {', '.join(dict.fromkeys(alike))}"] if alike else []
     others: dict[str, str] = {}  # the best row of each method
     for row in ranked[1:]:
         theirs = row["values"][name]
@@ -219,7 +229,7 @@ def _best(ranked: Sequence[Any], controls: Sequence[Any], name: str, way: bool) 
             others.setdefault(row["method"], f"{stated(row)} ({signed(theirs['difference'])})")
     if others:
         more = f" and {len(others) - NAMED} more" if len(others) > NAMED else ""
-        notes.append(f"others significantly better: {', '.join([*others.values()][:NAMED])}{more}")
+        notes.append(f"others significantly better than {BASELINE}: {', '.join([*others.values()][:NAMED])}{more}")
     if name.startswith("forgetting"):
         notes += [f"of these forgets most: {stated(row)}" for row in ranked[2:][-1:]]
         before = [row["values"][name]["text"] for row in controls if row["method"].endswith(".untrained")]

@@ -27,7 +27,7 @@ FRAMED, PLAIN = (3, 2), (2, 0)
 """Characters between two columns and at both ends together: with a frame, and without one."""
 UNDER = re.compile(r"/(?=\w\w)")
 """The stroke of a heading is a new line, but not before a unit of one letter."""
-MARKUP = "\\|<>[]*_`"
+MARKUP = "\\|<>[]*_`~&"
 
 
 # Terminal -------------------------------------------------------------------------------------------------------------

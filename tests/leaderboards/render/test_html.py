@@ -136,7 +136,7 @@ def test_which_objective_is_best_and_whether_it_is_real_stands_above_a_table():
     assert list(answers(boards.table(rows, columns=columns))) == [
         ("Which objective repeats least (rep)?",
          [("trime 5.00 (−4.00 from mle)",
-           "significant (p = 0.011); others significantly better: emo 7.00 (−2.00); "
+           "significant (p = 0.011); others significantly better than mle: emo 7.00 (−2.00); "
            "better still: mle.cache 1.00 (control)")]),
         ("Which objective is nearest to the references (bleu-1)?",
          [("trime 10.00 (+1.00 from mle)", "not significant (p = 0.4)")]),
@@ -148,10 +148,12 @@ def test_which_objective_is_best_and_whether_it_is_real_stands_above_a_table():
         "exactly the same difference with every seed; with 53 % more parameters than the mle of the comparison; "
     )
     rows[0]["backbone"] = "bilstm"  # without a row of mle there is no difference
-    rows[1]["values"]["rep"]["difference"] = None
+    rows[1]["values"]["rep"] |= {"difference": None, "against": ""}
     found = next(answers(boards.table(rows, columns=columns)))[1]
     assert [numbers for numbers, _ in found] == ["small-encdec: trime 5.00", "bilstm: mle 9.00"]
     assert found[0][1].startswith("without a row of mle")
+    rows[1]["values"]["rep"]["text"] = "7.00"
+    assert next(answers(boards.table(rows, columns=columns)))[1][0][1] == "no difference in the digits shown"
     assert "<dt>Which objective repeats least (rep)?</dt>" in static_table(boards.table(rows, columns=columns))
 
 
