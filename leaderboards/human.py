@@ -12,6 +12,7 @@ each question. The form of Label Studio is the one that it documents; it was not
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -169,9 +170,11 @@ def _answer(text: str, kind: str, where: str) -> str | float:
     try:
         if text.startswith("[{"):  # of one control of Label Studio
             ((number,),) = (region.values() for region in json.loads(text))
-            return float(number)
-        word = text.lower()
-        return WORDS[word] if word in WORDS else float(word)
+        else:
+            number = WORDS.get(text.lower(), text)
+        if not math.isfinite(value := float(number)):
+            raise ValueError
+        return value
     except (TypeError, ValueError) as error:
         raise DataError(f"{where}: expected a number, yes or no, not '{text}'") from error
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench.cli_options import add_options, say_damaged
-from bench.errors import UsageError, did_you_mean
+from bench.errors import MissingError, UsageError, did_you_mean
 from bench.store.store import Store
 
 if TYPE_CHECKING:
@@ -26,9 +26,16 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    """Print the verdicts on the claims of papers; return 0, or 1 where a stored file is damaged."""
+    """Print the verdicts on the claims of papers; return 0, or 1 where a stored file is damaged.
+
+    Raises:
+        MissingError: a named folder has no runs.
+    """
     from bench.leaderboards.claim.report import content, markdown
 
+    for name in given.results or ():
+        if not any(Store(Path(name)).cells()):
+            raise MissingError(f"no runs in '{name}'; bench run --task logicnlg --method mle makes some")
     store = Store(*map(Path, given.results or ["results"]))
     found = evaluated(store, given.papers)
     print(json.dumps(content(found), indent=1) if given.json else markdown(found))

@@ -297,7 +297,7 @@ def _markdown_paper(paper: Paper) -> str:
         claim = verdict.claim
         cells = [claim.text, claim.where, paper_text(verdict) or "–", here_text(verdict) or "–", verdict_text(verdict)]
         rows.append([str(place), *map(_marked, cells)])
-        if verdict.parts:
+        if any(part.rows for part in verdict.parts):
             constant = all(part.is_constant for part in verdict.parts)
             p = "" if verdict.p is None or constant else f" (after Holm, {p_text(verdict.p)})"
             evidence.append(f'{place}. "{_marked(claim.quote)}"{p}')

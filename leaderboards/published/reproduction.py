@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench.leaderboards.published.papers import Key, key_of_cell, needs, papers
 from bench.leaderboards.row import TableRow, Value
+from bench.leaderboards.statistics.constants import MIN_SEEDS
 from bench.leaderboards.statistics.intervals import SeedMean, seed_mean
 from bench.leaderboards.table import Table, metric_name, weights_of
 from bench.metrics.columns import is_named
@@ -289,6 +290,11 @@ class OurTables:
             for ours in self.tables
             if ours.watermark and any(id(row) in used for row in ours.rows)
         }
+        cells = [one for row in rows for one in row.cells if one.verdict in (WITHIN, OFF)]
+        few = [one.cell for one in cells if one.ours is not None and one.ours.half is None]
+        if few:
+            texts = dict.fromkeys(f"{cell.metric} {tolerance(cell.metric, cell.value or 0.0):g}" for cell in few)
+            notes.append(f"n below {MIN_SEEDS} gives no interval: within are distances up to {', '.join(texts)}")
         sampled = dict.fromkeys(f"{row.method}: {row.sampling_note}" for row in used.values() if row.sampling_note)
         notes += [*sorted(watermarks), *sampled]
         of_table = [paper for paper in papers() if paper.short == table.paper]

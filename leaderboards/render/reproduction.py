@@ -78,7 +78,7 @@ def _heading(line: str, row: ReproducedRow) -> str:
 
 def notes(reproduction: Reproduction) -> list[str]:
     """Return the notes under a table: counts, reasons, deviations, and general notes."""
-    counted = {ANOTHER: "of another run"}
+    counted = {ANOTHER: "of another run", WITHIN: "within"}
     texts = [", ".join(f"{n} {counted.get(verdict, verdict)}" for verdict, n in reproduction.count().items() if n)]
     texts += [f"{letter}: {reason}" for reason, letter in letters(reproduction).items()]
     return [*texts, *deviation_notes(reproduction), *reproduction.notes]

@@ -262,5 +262,7 @@ def test_unlike_answers_and_files_that_are_none_are_refused(bench, pairs, rating
     assert "cannot be read as CSV" in read(bench, pairs, str(tmp_path / "b.csv")).err
     ended = bench("human", "import", str(tmp_path / "a.csv"), "--key", str(tmp_path / "a.csv"))
     assert "cannot be read as the key.json of a study" in ended.err
-    rows = [{"item": items_of(ratings)[0]["item"], "rater": "anna", "faithfulness": "very"}]
-    assert "expected a number, yes or no, not 'very'" in read(bench, ratings, write(tmp_path / "a.csv", rows)).err
+    for text in ("very", "inf", "nan"):
+        rows = [{"item": items_of(ratings)[0]["item"], "rater": "anna", "faithfulness": text}]
+        error = read(bench, ratings, write(tmp_path / "a.csv", rows)).err
+        assert f"expected a number, yes or no, not '{text}'" in error

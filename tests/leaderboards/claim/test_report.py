@@ -87,9 +87,12 @@ def test_a_folder_of_results_gives_the_same_content_in_every_form(tmp_path: Path
     assert all(line in text for line in claim["evidence"])
 
 
-def test_an_empty_folder_has_nothing_run(tmp_path: Path) -> None:
+def test_a_folder_without_runs_is_refused_and_one_of_other_tasks_has_nothing_run(tmp_path: Path) -> None:
+    assert call("claims", "--results", str(tmp_path)).code == 3
+    trained(tmp_path, task="xsum")
     text = call("claims", "--results", str(tmp_path)).out
     assert text.startswith("- Models: nothing is stored for these claims.\n- Data: none.\n")
+    assert "The claims for which there are runs" not in text
     found = json.loads(call("claims", "--json", "--results", str(tmp_path)).out)
     assert [paper["paper"] for paper in found] == ["AdaDec", "F2-Softmax", "HistAlign"]
     assert {claim["verdict"] for paper in found for claim in paper["claims"]} == {"not run", "not testable here"}
