@@ -47,7 +47,7 @@ def add_statistics(table: Table, rounds: int = ROUNDS, full: bool = True) -> Non
         for column in columns:
             ours, theirs = row.values.get(column), base.values.get(column)
             if ours is not None and theirs is not None and ours.higher_is_better is not None:
-                ours.against = base.id * (None not in (ours.mean, theirs.mean))
+                ours.against = "" if None in (ours.mean, theirs.mean) else base.id
                 families.append(column)
                 pairs.append((ours, theirs))
     lines = corrected_differences(pairs, families, rounds).itertuples(index=False)

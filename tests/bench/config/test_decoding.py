@@ -16,23 +16,12 @@ from bench.errors import UsageError
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "decodings"
 NAMES = [
-    "greedy",
-    "topk=3",
-    "nucleus=0.95",
-    "beam=4",
-    "sample",
-    "sample+temperature=0.7",
-    "decoupled:greedy",
-    "decoupled:topk=3",
-    "decoupled:nucleus=0.9",
-    "decoupled:beam=4+length_penalty=2.0",
-    "posterior:topk=3",
-    "greedy+no_repeat_ngram=3",
-    "topk=20+temperature=0.5+no_repeat_ngram=4+max_new_tokens=100",
-    "beam=4+length_penalty=2.0+no_repeat_ngram=3",
-    "beam=5+length_penalty=-0.5+early_stopping+max_new_tokens=60",
+    "greedy", "topk=3", "nucleus=0.95", "beam=4", "sample", "sample+temperature=0.7", "decoupled:greedy",
+    "decoupled:topk=3", "decoupled:nucleus=0.9", "decoupled:beam=4+length_penalty=2.0", "posterior:topk=3",
+    "greedy+no_repeat_ngram=3", "topk=20+temperature=0.5+no_repeat_ngram=4+max_new_tokens=100",
+    "beam=4+length_penalty=2.0+no_repeat_ngram=3", "beam=5+length_penalty=-0.5+early_stopping+max_new_tokens=60",
     "nucleus=0.30000000000000004",
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -16,17 +16,9 @@ from tests.drawn import in_turn
 from tests.models.tiny_bilstm import tiny
 
 EVERY = [
-    "greedy",
-    "greedy+repetition_penalty=1.5",
-    "beam=3",
-    "beam=3+gnmt=0.8",
-    "topk=5",
-    "nucleus=0.9",
-    "sample",
-    "min_p=0.05",
-    "typical=0.9",
-    "contrastive_search=3",
-]
+    "greedy", "greedy+repetition_penalty=1.5", "beam=3", "beam=3+gnmt=0.8", "topk=5", "nucleus=0.9", "sample",
+    "min_p=0.05", "typical=0.9", "contrastive_search=3",
+]  # fmt: skip
 
 
 def test_all_are_tried() -> None:

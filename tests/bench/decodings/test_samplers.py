@@ -22,15 +22,9 @@ from bench.generation.generation import SeededSampler
 GOLDEN = Path(__file__).parents[2] / "golden" / "modern"
 CUTS = [{"min_p": 0.1, "typical": 0.9}, {"min_p": 0.05, "typical": 0.5}]
 SAMPLERS = [
-    "topk=7",
-    "nucleus=0.8",
-    "nucleus=0.8+temperature=2.0",
-    "sample",
-    "min_p=0.05",
-    "min_p=0.3+temperature=2.0",
-    "typical=0.2",
-    "typical=0.9",
-]
+    "topk=7", "nucleus=0.8", "nucleus=0.8+temperature=2.0", "sample", "min_p=0.05", "min_p=0.3+temperature=2.0",
+    "typical=0.2", "typical=0.9",
+]  # fmt: skip
 
 
 def one(text: str) -> Sampler:
