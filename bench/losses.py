@@ -6,8 +6,8 @@
 A function has the name of its method in `bench list methods`, and its options are those of the method. A variant is
 set by its options, or named: `losses.loss_of("tailr.dft", hidden, weight, input_ids)`. The loss is that of `bench run`,
 slice by slice, without a tensor of [B, T, V]. Equations are in the docstring of each function, and the terms that they
-are made of in `bench.models.functional`. Parameters and counts of a method's own are arguments, too. Only losses over
-texts that the model writes need a model: `bench.attach`.
+are made of in `bench.models.functional`. Parameters and counts of a method's own are arguments, too. Losses over texts
+that the model writes need a model (`bench.attach`), and AdaDec and its baselines are models themselves (`bench run`).
 """
 
 import inspect
@@ -46,7 +46,8 @@ Args:
     reference: `hidden` and `weight` of the frozen model that `gold` and `asft` read.
     token_counts: `[V]` how often each token is a target of the training data, for `f2softmax` and the like.
     state: tensors by name, for methods with parameters or running values of their own; without it, the error names
-        them with their shapes. Parameters get gradients; running values are read and not changed.
+        them with their shapes. Parameters get gradients; running values, such as `frequency` of `face`, are read, and
+        it is for the caller to change them after a step.
     options: of the method, below.
 
 Raises:
@@ -123,7 +124,8 @@ def loss_of(
         objective = over_tensors(method, TensorModel(hidden, weight, bias, embedding), options)
         if objective.uses_token_counts and token_counts is not None:
             check_shape("token_counts", token_counts, (size,))
-            objective.prepare(token_counts)
+            objective.prepare(token_counts.cpu())
+    objective.to(hidden.device)
     for needed, given, what in (
         (objective.reference, reference, "frozen model: reference=(hidden, weight)"),
         (objective.uses_token_counts, token_counts, "counts: token_counts=[V]"),
@@ -155,7 +157,9 @@ def over_tensors(method: str, model: TensorModel, options: Mapping[str, Any]) ->
         raise UsageError(f"'{method}' has no loss over the states of another model: use bench run")
     objective = found.objective(model, **options)
     if objective.writes_texts:
-        raise UsageError(f"the loss of '{method}' is over texts that a model writes: use bench.attach or bench run")
+        raise UsageError(
+            f"the loss of '{method}' needs a model that reads or writes texts: use bench.attach or bench run"
+        )
     return objective
 
 
@@ -171,8 +175,9 @@ def checked_state(method: str, objective: Objective, state: Mapping[str, Tensor]
 
 def check_shape(name: str, tensor: Tensor | None, shape: tuple[int, ...]) -> None:
     """Refuse a tensor of another shape by a UsageError that names both."""
-    if tensor is not None and tuple(tensor.shape) != shape:
-        raise UsageError(f"expected {name} of the shape {list(shape)}, got {list(tensor.shape)}")
+    if tensor is not None and (not isinstance(tensor, Tensor) or tuple(tensor.shape) != shape):
+        got = list(tensor.shape) if isinstance(tensor, Tensor) else repr(tensor)
+        raise UsageError(f"expected {name} of the shape {list(shape)}, got {got}")
 
 
 def __getattr__(name: str) -> Callable[..., Tensor]:

@@ -63,8 +63,10 @@ def score_rows(folder: CellFolder, task: Task, metric: Resolved, stored: StoredR
     decides = {"rows": stored.sha256, "gold": key_of(gold), "family": metric.name, "version": entry.version}
     code = {"code": dict(metric.code)} if metric.code else {}  # of a plug-in
     key = key_of({**decides, **code})
-    known, models = folder.content(f"scores-{key}.json"), named_models(entry.requires)
-    is_by_same = known is not None and known.get("models", models) == models  # older records do not name them
+    name, models, is_by_same = f"scores-{key}.json", named_models(entry.requires), True
+    known = folder.content(name)
+    if known is not None and models:  # older records do not name the models
+        is_by_same = folder.record(name)["provenance"].get("models", models) == models
     if known is not None and is_by_same and not is_incomplete(known) and is_whole(folder, known):
         return known, False
     values, sums = computed(entry, stored, gold, task, metric.code)
@@ -75,20 +77,26 @@ def score_rows(folder: CellFolder, task: Task, metric: Resolved, stored: StoredR
         "rows": stored.key,
         "rows_sha256": stored.sha256,
         "of": stored.content,
-        **({"models": models} if models else {}),
         **values,
     }
-    if known is not None and is_incomplete(content):
+    if known is not None and (is_incomplete(content) or (not is_by_same and has_less(content, known))):
         return known, False
     if sums:
         content["items"] = folder.write_sums(sums)  # the stored name, older than today's word
-    folder.write_record(f"scores-{key}.json", content, provenance(started), replace=known is not None)
+    by = {**provenance(started), **({"models": models} if models else {})}
+    folder.write_record(name, content, by, replace=known is not None)
     return content, True
 
 
 def is_whole(folder: CellFolder, content: Mapping[str, Any]) -> bool:
     """Return whether the file of sufficient statistics that a scores file names is there."""
     return "items" not in content or folder.has(folder.sums_path(content["items"]).name)
+
+
+def has_less(content: Mapping[str, Any], known: Mapping[str, Any]) -> bool:
+    """Return whether scores lack a value where known ones have all, because another model cannot be used."""
+    values, before = ([value["value"] for value in each["values"]] for each in (content, known))
+    return None in values and None not in before
 
 
 def is_incomplete(content: Mapping[str, Any]) -> bool:

@@ -191,7 +191,7 @@ def read_trials(words: Sequence[str]) -> Search:
     if search.steps < 1:
         overwritten += [name for name in axes if name in ("trainer.steps", "trainer.epochs")]
     if overwritten:
-        raise UsageError(f"--trials sets {', '.join(overwritten)} of each trial itself: try other settings")
+        raise UsageError(f"--trials sets {', '.join(overwritten)} for all trials alike: try other settings")
     if search.by != NLL and search.steps < 1:
         raise UsageError(
             f"by={search.by} compares whole trainings, as ties are defined by likelihood: leave steps= out"

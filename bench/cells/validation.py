@@ -13,7 +13,7 @@ from bench.base.registry import split_names
 from bench.cells.cell import Cell
 from bench.cells.required import Evaluation, evaluation_content, kinds_of, required_evaluations
 from bench.config.config import VALIDATED, TrainerConfig
-from bench.config.resolve import Method, decodings_by, recipe_of
+from bench.config.resolve import EvaluationVariant, Method, decodings_by, recipe_of
 from bench.errors import UsageError, did_you_mean
 from bench.metrics import find_metric
 from bench.metrics.columns import direction_of, expand
@@ -111,9 +111,10 @@ def validation_evaluation(cell: Cell) -> Evaluation:
     evaluation = replace(
         cell.config.evaluation, split="valid", rows=cell.config.trainer.validate_rows, sampling_seeds=""
     )
-    decodings = decodings_by(cell.method, recipe_of(type(cell.task), cell.config.preset))
+    method = replace(cell.method, evaluation_variant=EvaluationVariant())  # that which is trained
+    decodings = decodings_by(method, recipe_of(type(cell.task), cell.config.preset))
     config = replace(cell.config, evaluation=evaluation, decodings=decodings)
-    return next(what for what in required_evaluations(config, cell.method, cell.task) if what.kind == "generation")
+    return next(what for what in required_evaluations(config, method, cell.task) if what.kind == "generation")
 
 
 def gathered(rows: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:

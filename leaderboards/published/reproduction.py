@@ -293,8 +293,9 @@ class OurTables:
         cells = [one for row in rows for one in row.cells if one.verdict in (WITHIN, OFF)]
         few = [one.cell for one in cells if one.ours is not None and one.ours.half is None]
         if few:
-            texts = dict.fromkeys(f"{cell.metric} {tolerance(cell.metric, cell.value or 0.0):g}" for cell in few)
-            notes.append(f"n below {MIN_SEEDS} gives no interval: within are distances up to {', '.join(texts)}")
+            texts = dict.fromkeys(f"{cell.metric} {tolerance(cell.metric, cell.value or 0.0):.2g}" for cell in few)
+            near = f"within are distances up to {', '.join(texts)} (and rounding), or the spread that the paper prints"
+            notes.append(f"n below {MIN_SEEDS} gives no interval: {near}")
         sampled = dict.fromkeys(f"{row.method}: {row.sampling_note}" for row in used.values() if row.sampling_note)
         notes += [*sorted(watermarks), *sampled]
         of_table = [paper for paper in papers() if paper.short == table.paper]

@@ -198,9 +198,10 @@ def _best(ranked: Sequence[Any], controls: Sequence[Any], of_mle: list[str], nam
         return f"{row['method']} {row['values'][name]['text']}"
 
     best, value = ranked[0], ranked[0]["values"][name]
-    alike = [row["method"] for row in ranked[1:] if row["values"][name]["text"] == value["text"]]
-    if ranked[1:] and len(alike) == len(ranked[1:]):
-        return f"{value['text']} for each of {len(ranked)} objectives", "no difference in the digits shown"
+    alike = dict.fromkeys(row["method"] for row in ranked if row["values"][name]["text"] == value["text"])
+    if len(alike) > 1 and all(row["values"][name]["text"] == value["text"] for row in ranked):
+        return f"{value['text']} for each of {len(alike)} objectives", "no difference in the digits shown"
+    del alike[best["method"]]
     numbers, notes = stated(best), [f"without a row of {BASELINE} to compare it with"]
     if best["settings"]:
         numbers = f"{best['method']} ({best['settings']}) {value['text']}"
@@ -221,9 +222,9 @@ def _best(ranked: Sequence[Any], controls: Sequence[Any], of_mle: list[str], nam
         size = next((row["parameters"] for row in ranked if row["id"] == value["against"]), None)
         if size and best["parameters"] and (share := best["parameters"] / size - 1) > MORE:
             notes.append(f"with {100 * share:.0f} % more parameters than the {BASELINE} of the comparison")
-    notes += [f"the same number: {', '.join(dict.fromkeys(alike))}"] if alike else []
+    notes += [f"the same number: {', '.join(alike)}"] if alike else []
     others: dict[str, str] = {}  # the best row of each method
-    for row in ranked[1:]:
+    for row in (row for row in ranked[1:] if row["method"] not in alike):
         theirs = row["values"][name]
         if theirs["differs"] and (theirs["difference"] > 0) == way and row["method"] != best["method"]:
             others.setdefault(row["method"], f"{stated(row)} ({signed(theirs['difference'])})")

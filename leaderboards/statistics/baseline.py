@@ -12,8 +12,8 @@ def baseline_of(table: Table, row: TableRow) -> int | None:
 
     Of several: for a row that a search has picked those that were picked from as many combinations; the one that it was
     started from; the one that was trained alike; the one that was trained for as long; the one whose backbone has the
-    same options. Where that leaves several, there is none: nothing tells which of them to choose. A row of `mle` is
-    compared with none that was evaluated in other batches.
+    same options; the one that was evaluated alike. Where that leaves several, there is none: nothing tells which of
+    them to choose. A row of `mle` is compared with none that was evaluated in other batches.
     """
     places = []
     for place, candidate in enumerate(table.rows):
@@ -23,7 +23,7 @@ def baseline_of(table: Table, row: TableRow) -> int | None:
     if row.method == BASELINE:
         places = [place for place in places if is_trained_alike(table.rows[place], row)]
         places = [place for place in places if is_built_alike(table.rows[place], row)]
-        places = [p for p in places if table.rows[p].config.get("evaluation") == row.config.get("evaluation")]
+        places = [place for place in places if is_evaluated_alike(table.rows[place], row)]
         return places[0] if len(places) == 1 else None
     for is_like in LIKENESS:
         liked = [place for place in places if is_like(table.rows[place], row)]
@@ -59,5 +59,10 @@ def is_built_alike(baseline: TableRow, row: TableRow) -> bool:
     return bool(baseline.config.get("backbone_options") == row.config.get("backbone_options"))
 
 
-LIKENESS = (is_tuned_alike, is_started_from, is_trained_alike, is_trained_as_long, is_built_alike)
+def is_evaluated_alike(baseline: TableRow, row: TableRow) -> bool:
+    """Whether both were evaluated with the same settings, in batches of one size."""
+    return bool(baseline.config.get("evaluation") == row.config.get("evaluation"))
+
+
+LIKENESS = (is_tuned_alike, is_started_from, is_trained_alike, is_trained_as_long, is_built_alike, is_evaluated_alike)
 """What tells several rows of the baseline apart, first to last; what holds for none of them tells nothing."""

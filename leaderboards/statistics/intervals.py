@@ -125,7 +125,7 @@ def paired_difference(ours: Mapping[int, float], theirs: Mapping[int, float]) ->
     {0: 0.0, 1: 0.0}
     """
     by_seed = {seed: value - theirs[seed] for seed, value in sorted(ours.items()) if seed in theirs}
-    slack = SLACK * max((abs(value) for seed in by_seed for value in (ours[seed], theirs[seed])), default=0.0)
+    slack = SLACK * min((max(abs(ours[seed]), abs(theirs[seed])) for seed in by_seed), default=0.0)
     if by_seed and max(by_seed.values()) - min(by_seed.values()) <= slack:
         first = next(iter(by_seed.values()))
         by_seed = dict.fromkeys(by_seed, first if abs(first) > slack else 0.0)

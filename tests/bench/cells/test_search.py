@@ -51,8 +51,8 @@ def test_trials_typed_wrongly(words: list[str]) -> None:
         (["3", "step=1/3"], "did you mean 'steps'"),
         (["execution.state_every=1,2"], "'execution.state_every' changes none: give it to --set"),
         (["3", "steps=1/3", "by=rouge-1"], "by=rouge-1 compares whole trainings"),
-        (["evaluation.rows=4,8"], r"--trials sets evaluation\.rows of each trial itself"),
-        (["trainer.steps=1,40", "steps=1/2"], r"--trials sets trainer\.steps of each trial itself"),
+        (["evaluation.rows=4,8"], r"--trials sets evaluation\.rows for all trials alike"),
+        (["trainer.steps=1,40", "steps=1/2"], r"--trials sets trainer\.steps for all trials alike"),
     ],
 )
 def test_trials_with_a_name_that_does_not_fit(words: list[str], message: str) -> None:

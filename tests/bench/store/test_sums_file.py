@@ -72,3 +72,10 @@ def test_scores_name_their_items_and_a_deleted_file_comes_back(bench, store_copy
     assert bench("score", str(store_copy)).out.startswith("1 score made, ")
     assert path.read_bytes() == before
     assert bench("store", "verify", str(store_copy)).code == 0
+
+
+def test_scores_by_another_model_are_made_again(bench, store_copy, monkeypatch) -> None:
+    next(store_copy.rglob("scores-*")).unlink()
+    for name, made in (("a", "1 score made"), ("a", "0 scores made"), ("b", "1 score made"), ("b", "0 scores made")):
+        monkeypatch.setattr("bench.cells.score.named_models", lambda requires, name=name: {"BENCH_X": name})
+        assert bench("score", str(store_copy)).out.startswith(made)

@@ -54,8 +54,9 @@ def test_validation_writes_once():
     assert validation_evaluation(cell(SAMPLED, task=TABLES, decode=DECODE)).sampling_seed is None
 
 
-def test_validation_writes_by_the_decoding_of_the_recipe():  # that of --decode is not in the key of the training
-    assert validation_evaluation(cell(task=TABLES, decode="sample")) == validation_evaluation(cell(task=TABLES))
+@pytest.mark.parametrize("other", [{"decode": "sample"}, {"method": "mle.decoupled"}])
+def test_validation_writes_by_the_decoding_of_the_recipe(other):  # no other is in the key of the training
+    assert validation_evaluation(cell(task=TABLES, **other)) == validation_evaluation(cell(task=TABLES))
 
 
 @pytest.mark.parametrize("seeds", ["0,0", "1,01", "a", "0,", "-1", "0.5", "9" * 5000])
