@@ -58,8 +58,9 @@ def footnotes(table: Table) -> list[str]:
     untrained = [row for row in rows if row.method.endswith(".untrained") and weights_of(row.backbone)]
     lines += dict.fromkeys(f"{row.method}: the pretrained model before fine-tuning" for row in untrained)
     lines += [f"{row.method}: {row.imported}" for row in rows if row.imported]
-    diverged = [(row, f"{row.diverged} of {len(row.seeds)} seeds diverged") for row in rows if row.diverged]
-    lines += dict.fromkeys(f"{row.method}: {text}; means and tests leave them out" for row, text in diverged)
+    diverged = [row for row in rows if 0 < row.diverged < len(row.seeds)]
+    what = "seeds diverged; means and tests leave them out"
+    lines += dict.fromkeys(f"{row.method}: {row.diverged} of {len(row.seeds)} {what}" for row in diverged)
     lines += _without_value(table)
     lines += sorted({f"unpinned: {copy}" for row in rows for copy in row.unpinned})
     return [*lines, *tuning(table), *_controls(rows)]
