@@ -230,7 +230,7 @@ def _best(ranked: Sequence[Any], controls: Sequence[Any], of_mle: list[str], nam
             others.setdefault(row["method"], f"{stated(row)} ({signed(theirs['difference'])})")
     if others:
         more = f" and {len(others) - NAMED} more" if len(others) > NAMED else ""
-        notes.append(f"others significantly better than {BASELINE}: {', '.join([*others.values()][:NAMED])}{more}")
+        notes.append(f"others beat {BASELINE} significantly: {', '.join([*others.values()][:NAMED])}{more}")
     if name.startswith("forgetting"):
         notes += [f"of these forgets most: {stated(row)}" for row in ranked[2:][-1:]]
         before = [row["values"][name]["text"] for row in controls if row["method"].endswith(".untrained")]

@@ -136,7 +136,7 @@ def test_which_objective_is_best_and_whether_it_is_real_stands_above_a_table():
     assert list(answers(boards.table(rows, columns=columns))) == [
         ("Which objective repeats least (rep)?",
          [("trime 5.00 (−4.00 from mle)",
-           "significant (p = 0.011); others significantly better than mle: emo 7.00 (−2.00); "
+           "significant (p = 0.011); others beat mle significantly: emo 7.00 (−2.00); "
            "better still: mle.cache 1.00 (control)")]),
         ("Which objective is nearest to the references (bleu-1)?",
          [("trime 10.00 (+1.00 from mle)", "not significant (p = 0.4)")]),
