@@ -46,8 +46,8 @@ Args:
     reference: `hidden` and `weight` of the frozen model that `gold` and `asft` read.
     token_counts: `[V]` how often each token is a target of the training data, for `f2softmax` and the like.
     state: tensors by name, for methods with parameters or running values of their own; without it, the error names
-        them with their shapes. Parameters get gradients; running values, such as `frequency` of `face`, are read, and
-        it is for the caller to change them after a step.
+        them with their shapes. Parameters get gradients; running values, such as `frequency` of `face`, are only
+        read: the caller changes them after a step.
     options: of the method, below.
 
 Raises:
@@ -102,20 +102,14 @@ def loss_of(
         raise UsageError(
             f"expected weight [V, D] and input_ids [B, T], got {list(weight.shape)} and {list(input_ids.shape)}"
         )
+    if isinstance(reference, Tensor):
+        raise UsageError("expected reference=(hidden, weight) of the frozen model, got one tensor")
     tokens, (size, width) = tuple(input_ids.shape), weight.shape
     check_shape("hidden", hidden, (*tokens, width))
     check_shape("embedding", embedding, (size, width))
     for name, tensor in (("labels", labels), ("attention_mask", attention_mask)):
         check_shape(name, tensor, tokens)
     check_shape("bias", bias, (size,))
-    frozen = None
-    if isinstance(reference, Tensor):
-        raise UsageError("expected reference=(hidden, weight) of the frozen model, got one tensor")
-    if reference is not None:
-        states, head = (tensor.detach() for tensor in reference)
-        check_shape("the states of reference", states, (*tokens, head.shape[-1]))
-        check_shape("the weight of reference", head, (size, head.shape[-1]))
-        frozen = MLE(TensorModel(states, head, None, None))
     if attention_mask is None:
         attention_mask = torch.ones_like(input_ids)
     if labels is None:
@@ -132,11 +126,21 @@ def loss_of(
     ):
         if bool(needed) != (given is not None):
             raise UsageError(f"'{method}' {'needs' if needed else 'reads no'} {what}")
-    objective.setup_run(RunContext(reference=frozen))
+    objective.setup_run(RunContext(reference=frozen_model(reference, tokens, size)))
     batch: Batch = {"input_ids": input_ids, "labels": labels, "attention_mask": attention_mask}
     values = checked_state(method, objective, state or {})
     summed = torch.func.functional_call(Step(objective.train()), values, (batch,))
     return summed.total / summed.n_target_tokens.clamp(min=1)
+
+
+def frozen_model(reference: tuple[Tensor, Tensor] | None, tokens: tuple[int, ...], size: int) -> MLE | None:
+    """Return the frozen model of `reference`, whose states and weight have shapes that fit, or None for none."""
+    if reference is None:
+        return None
+    states, head = (tensor.detach() for tensor in reference)
+    check_shape("the states of reference", states, (*tokens, head.shape[-1]))
+    check_shape("the weight of reference", head, (size, head.shape[-1]))
+    return MLE(TensorModel(states, head, None, None))
 
 
 class Step(torch.nn.Module):

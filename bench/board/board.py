@@ -127,7 +127,8 @@ class Board:
         (`low`, `high`) and the p-value of the t test (`p`), from three seeds on. `p_items` is the p-value of the paired
         randomisation test over test items, where the metric is a sum over items: it says that these trained models
         differ, not that another seed would. Both are corrected by Holm over all metrics of a table, also those that a
-        filter has left out. `only_the_objective` is the verdict of `bench compare` on the runs of these seeds.
+        filter has left out. `first_settings` and `second_settings` tell rows of one method apart. `only_the_objective`
+        is the verdict of `bench compare` on the runs of these seeds.
 
         Args:
             first, second: names of methods.

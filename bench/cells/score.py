@@ -57,7 +57,10 @@ def score_families(
 
 
 def score_rows(folder: CellFolder, task: Task, metric: Resolved, stored: StoredRows) -> tuple[dict[str, Any], bool]:
-    """Return the stored scores of one metric family over one rows file, and whether they were computed now."""
+    """Return the scores of one metric family over one rows file, and whether they were computed now.
+
+    Stored ones are computed again if an environment variable named another model then, and this one gives numbers.
+    """
     started, entry = time.monotonic(), metric.value
     gold = gold_of(task, stored, entry.gold)
     decides = {"rows": stored.sha256, "gold": key_of(gold), "family": metric.name, "version": entry.version}

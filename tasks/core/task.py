@@ -357,7 +357,7 @@ class Task(LightningDataModule, ABC):
         if self.info.open_ended and not self.training_blocks:  # a text goes on from one before it, as in the text that
             space = " "  # the tokenizer is trained on; joined training texts have no space between them
         source_ids = codec.ids([space + text if text else "" for text in sources])
-        has_sources = prompts or not self.info.open_ended  # by the task: a row is encoded alike beside any others
+        has_sources = prompts or not self.info.open_ended  # by the task, so that no row depends on the others
         if codec.architecture == "decoder-only" and has_sources:
             space = " "
         target_ids = codec.ids([space + example.target for example in examples])

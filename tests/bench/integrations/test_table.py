@@ -7,7 +7,8 @@ import pytest
 
 from bench.errors import UsageError
 from bench.models import METHODS
-from tests.bench.integrations.trainers import TRAINERS, suite
+from bench.models.backbones.causal import Causal
+from tests.bench.integrations.trainers import TRAINERS, in_the_suite, llama, suite
 from tests.drawn import in_turn
 
 pytest.importorskip("accelerate")
@@ -43,6 +44,8 @@ def test_the_page_has_every_method_and_no_difference() -> None:
     for method, row in cells.items():
         assert list(row) == list(TRAINERS)
         assert set(row.values()) in ({"= / ="}, {"refused"}), method
+    for name in ("histalign", "face", "simctg", "loss_truncation"):  # which the page names for accumulation
+        assert not in_the_suite(f"{name}.released", Causal(llama(), None)).batch_invariant
 
 
 @pytest.mark.filterwarnings("ignore")  # of the trainers, about their own defaults
