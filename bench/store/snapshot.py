@@ -16,7 +16,7 @@ import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -71,7 +71,7 @@ class Snapshot(Files):
             raise StoreError(f"snapshot '{path}' cannot be read: {error}; {error.todo}") from error
         except (OSError, *WRONG) as error:
             raise self._damaged(MANIFEST, error) from error
-        self._scores = {name: column.to_pylist() for name, column in zip(READ, self._table(SCORES, READ), strict=True)}
+        self._scores = {name: _listed(column) for name, column in zip(READ, self._table(SCORES, READ), strict=True)}
         self._records: dict[Path, dict[str, str | range]] = {}
         self._metrics: dict[str, Metrics] = {}
         runs, trained, searches = (column.to_pylist() for column in self._table(RUNS, ("run", "record", "searches")))
@@ -122,7 +122,7 @@ class Snapshot(Files):
                 if scores["metric"][row] is not None:
                     part = "human" if scores["author"][row] == "human" else "values"
                     content[part].append({field: column[row] for field, column in columns})
-            return {"content": content, "provenance": json.loads(scores["provenance"][found[0]])}
+            return {"content": content, "provenance": _parsed(scores["provenance"][found[0]])}
         except WRONG as error:
             raise self._damaged(path.relative_to(self.path).as_posix(), error) from error
 
@@ -136,7 +136,7 @@ class Snapshot(Files):
         if path.name not in self._metrics:
             return None
         metrics = dict(sorted(self._metrics[path.name].items()))
-        columns = {name: {**json.loads(form), "of": list(map(str, rows))} for name, (form, rows) in metrics.items()}
+        columns = {name: {**_parsed(form), "of": list(map(str, rows))} for name, (form, rows) in metrics.items()}
         places = {row for _, rows in metrics.values() for row in rows}
         return SumsFile(columns, lambda: {str(row): self._statistics[row] for row in sorted(places)}, path)
 
@@ -197,6 +197,23 @@ class Snapshot(Files):
         """Return an error that names the file, the reason and the remedy."""
         where = f"'{self.path / name}' of a snapshot"
         return StoreError(f"{where} cannot be read ({type(error).__name__}: {error}); {self.remedy(self.path)}")
+
+
+def _listed(column: pa.ChunkedArray) -> list[Any]:
+    """Return a column as a list, in which equal texts are one object: there are few, and some are long."""
+    import pyarrow as pa
+
+    if column.type != pa.string():
+        return column.to_pylist()
+    encoded = column.combine_chunks().dictionary_encode()
+    texts = [*encoded.dictionary.to_pylist(), None]
+    return [texts[place] for place in encoded.indices.fill_null(-1).to_pylist()]
+
+
+@cache
+def _parsed(text: str) -> Any:
+    """Return what a JSON text says, which is not to be changed: many rows have the same."""
+    return json.loads(text)
 
 
 def is_snapshot(path: Path) -> bool:

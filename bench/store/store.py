@@ -25,6 +25,7 @@ import gzip
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
@@ -230,7 +231,7 @@ class CellFolder:
         """Return the content of every scores file, of each metric family only the latest version."""
         return latest(self.contents("scores-*.json"))
 
-    @property
+    @cached_property
     def _method(self) -> str:
         """The method that the run is stored under."""
         return Path(os.path.abspath(self.path)).parent.name
