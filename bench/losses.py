@@ -180,14 +180,14 @@ def checked_state(method: str, objective: Objective, state: Mapping[str, Tensor]
 def check_shape(name: str, tensor: Tensor | None, shape: tuple[int, ...]) -> None:
     """Refuse a tensor of another shape by a UsageError that names both."""
     if tensor is not None and (not isinstance(tensor, Tensor) or tuple(tensor.shape) != shape):
-        got = list(tensor.shape) if isinstance(tensor, Tensor) else repr(tensor)
+        got = list(tensor.shape) if isinstance(tensor, Tensor) else type(tensor).__name__
         raise UsageError(f"expected {name} of the shape {list(shape)}, got {got}")
 
 
 def __getattr__(name: str) -> Callable[..., Tensor]:
     """Return the loss of a method."""
     if name not in METHODS or METHODS[name].baseline:
-        raise AttributeError(f"no loss '{name}'; `bench list methods` names them")
+        raise AttributeError(f"no loss '{name}'; expected one of dir(bench.losses), or loss_of(a variant, ...)")
 
     def loss(*tensors: Tensor, **options: Any) -> Tensor:
         return loss_of(name, *tensors, **options)

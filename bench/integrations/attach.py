@@ -200,6 +200,8 @@ def refuse_model(model: Any) -> None:
     Raises:
         UsageError: naming whose, and what to do.
     """
+    if not isinstance(model, nn.Module):
+        raise UsageError(f"expected a loaded model, got {model!r:.60}; load it with its class's from_pretrained")
     if KEY in model.__dict__:
         raise UsageError(f"'{attached_to(model).objective.name}' is attached already; call bench.detach(model) first")
     if any(hasattr(parameter, "ds_id") for parameter in model.parameters()):
@@ -424,12 +426,16 @@ def batch_of(arguments: Mapping[str, Any], model: Any, name: str) -> Batch:
             raise UsageError("expected decoder_input_ids that are the labels moved right by one; leave them out")
     elif labels is None:
         labels = torch.full_like(ids, IGNORED)
+    elif labels.shape != ids.shape:
+        raise UsageError(f"expected labels of {tuple(ids.shape)}, not shifted, got {tuple(labels.shape)}")
     return {"input_ids": ids, "attention_mask": mask, "labels": labels}
 
 
 def with_labels(model: Any, attached: Attached, arguments: Mapping[str, Any]) -> Any:
     """Return the loss of the objective in training, the method's own negative log-likelihood in evaluation."""
     batch, n_items = batch_of(arguments, model, attached.objective.name), arguments.get("num_items_in_batch")
+    if n_items is not None:
+        n_items = torch.as_tensor(n_items).clamp(min=1)  # a step whose rows have no target
     targets, logits = batch["labels"], None  # [B, T]
     if not model.config.is_encoder_decoder:  # each token is the target of the position before it
         targets = pad(targets[:, 1:], (0, 1), value=IGNORED)

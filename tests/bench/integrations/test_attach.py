@@ -199,6 +199,18 @@ def test_losses_over_written_texts_take_the_tokens_of_their_own_process() -> Non
     model(**given, num_items_in_batch=tokens).loss.backward()
 
 
+@pytest.mark.parametrize("method", ["mle", "histalign.released"])
+def test_a_step_without_targets_changes_nothing_and_labels_of_another_shape_are_refused(method: str) -> None:
+    model, given = attach(llama(), method), batch()
+    empty = {**given, "labels": torch.full_like(given["labels"], -100)}
+    model(**empty, num_items_in_batch=torch.tensor(0)).loss.backward()
+    assert not any(parameter.grad.any() for parameter in model.parameters() if parameter.grad is not None)
+    with pytest.raises(UsageError, match="expected labels of .*, not shifted"):
+        model(**{**given, "labels": given["labels"][:, 1:]})
+    with pytest.raises(UsageError, match="expected a loaded model, got 'gpt2'"):
+        attach("gpt2", method)
+
+
 def test_a_training_pass_that_bypasses_the_objective_is_refused() -> None:
     model = attach(llama(), "histalign")
     model(**batch()).loss.backward()

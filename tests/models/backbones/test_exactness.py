@@ -39,20 +39,11 @@ EXACT = {
 }
 SAME_LIBRARY = f"transformers {transformers.__version__} " in PAGE.read_text()
 FEW = [
-    ("bart", "encoder-decoder"),
-    ("bert", "decoder-only"),
-    ("cohere", "decoder-only"),
-    ("gemma2", "decoder-only"),
-    ("gpt2", "decoder-only"),
-    ("granite", "decoder-only"),
-    ("llama", "decoder-only"),
-    ("mamba", "decoder-only"),
-    ("mbart", "encoder-decoder"),
-    ("minicpm3", "decoder-only"),
-    ("mt5", "encoder-decoder"),
-    ("t5", "encoder-decoder"),
+    ("bart", "encoder-decoder"), ("bert", "decoder-only"), ("cohere", "decoder-only"), ("gemma2", "decoder-only"),
+    ("gpt2", "decoder-only"), ("granite", "decoder-only"), ("llama", "decoder-only"), ("mamba", "decoder-only"),
+    ("mbart", "encoder-decoder"), ("minicpm3", "decoder-only"), ("mt5", "encoder-decoder"), ("t5", "encoder-decoder"),
     ("t5gemma", "encoder-decoder"),
-]
+]  # fmt: skip
 
 
 class TestFamilies:
@@ -171,13 +162,9 @@ def test_nothing_is_disturbed() -> None:
 
 
 CHANGED = [
-    ("cohere", "decoder-only"),
-    ("granite", "decoder-only"),
-    ("gemma2", "decoder-only"),
-    ("t5", "encoder-decoder"),
-    ("mbart", "encoder-decoder"),
-    ("t5gemma", "encoder-decoder"),
-]
+    ("cohere", "decoder-only"), ("granite", "decoder-only"), ("gemma2", "decoder-only"), ("t5", "encoder-decoder"),
+    ("mbart", "encoder-decoder"), ("t5gemma", "encoder-decoder"),
+]  # fmt: skip
 
 
 @pytest.fixture(params=CHANGED, ids=[name for name, _ in CHANGED])
