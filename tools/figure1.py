@@ -48,7 +48,7 @@ def stored_cell(store: Store, method: str) -> CellFolder:
 
 def next_words(run: CellFolder) -> dict[str, float]:
     """Return the probability of each of the words after the prompt."""
-    objective, codec = trained_objective(run, weights=run.path.parent.name != UNTOUCHED)
+    objective, codec, _ = trained_objective(run, weights=run.path.parent.name != UNTOUCHED)
     objective.eval()
     prompt, *words = codec.ids([PROMPT, *(f" {word}" for word in WORDS)])
     batch = codec.prompt_batch([codec.encode("0", prompt, [], ends=False)])

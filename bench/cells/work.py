@@ -198,7 +198,8 @@ def store_rows(cell: Cell, key: str, parts: list[list[dict[str, Any]]], started:
 def execution_of(cell: Cell, arguments: RunArguments, rank: int = 0, world: int = 1) -> Execution:
     """Return how a process executes a run, with the number of micro-batches that it begins with.
 
-    By default one micro-batch has all rows of a step. The result does not depend on their number, up to rounding.
+    By default one micro-batch has all rows of a step. The result does not depend on their number, up to rounding and
+    the masks of dropout, which each micro-batch draws.
     """
     rows, micro_batch = cell.config.trainer.batch_size, arguments.micro_batch
     accumulate = 1
@@ -222,9 +223,10 @@ def with_less_memory(cell: Cell, execution: Execution, error: BaseException) -> 
     """
     if not is_out_of_memory(error):
         raise error
-    if cell.folder.trained() is not None or 2 * execution.accumulate > cell.config.trainer.batch_size:
+    most = cell.config.trainer.batch_size
+    if cell.folder.trained() is not None or execution.accumulate >= most:
         raise BenchError(failure_of(cell, execution.accumulate, error)) from error
-    return replace(execution, accumulate=2 * execution.accumulate, out_of_memory=True)
+    return replace(execution, accumulate=min(2 * execution.accumulate, most), out_of_memory=True)
 
 
 def is_out_of_memory(error: BaseException) -> bool:
@@ -242,7 +244,7 @@ def failure_of(cell: Cell, micro_batches: int, error: BaseException) -> str:
     why = f"{type(error).__name__}: {error}"
     if not is_out_of_memory(error):
         return why
-    rows, batch = cell.config.trainer.batch_size // micro_batches, cell.config.evaluation.batch_size
+    rows, batch = -(-cell.config.trainer.batch_size // micro_batches), cell.config.evaluation.batch_size
     if cell.folder.trained() is not None:
         smaller = f"--set evaluation.batch_size={batch // 2}" if batch > 1 else "use a larger device"
         return f"out of memory in the evaluation of the trained model ({why}); make its batches smaller: {smaller}"

@@ -16,6 +16,8 @@ from bench.store.store import Store
 
 if TYPE_CHECKING:
     from bench.board.samples import Held, Sample
+    from bench.tasks.core.task import Task
+    from bench.tasks.encode.codec import Codec, Encoded
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -46,6 +48,7 @@ def run(given: argparse.Namespace) -> int:
         typed += f" --decode {decoding}" if decoding else ""
         raise MissingError(f"no texts in '{given.results}'; bench run {typed} makes some")
     task, preset, split, _, seed, used = next(iter(side.values())).group
+    used = decoding or used  # which differ for a typed source
     heading = " · ".join(filter(None, [task, f"{split} split", f"preset {preset}", f"seed {seed}", used]))
     notes = [f"no texts of {name} in '{given.results}'" for name in methods if name not in side] + notes
     if given.source is not None:
@@ -80,11 +83,10 @@ def written_for(source: str, side: Mapping[str, Held], decoding: str, notes: lis
         try:
             if "model" not in held.record:
                 raise MissingError("it has no model")
-            objective, codec = trained_objective(held.cell)
-            (ids,) = codec.ids([source])
-            batch: Any = codec.prompt_batch([codec.encode("0", ids, [], ends=False)])
+            objective, codec, task = trained_objective(held.cell)
+            batch: Any = codec.prompt_batch([prompt_of(source, task, codec)])
             stored = parse(decoding or file_values(held.cell.path / "config.yaml")["decode"])
-            how = next((one for one in stored if one.name == held.of["decoding"]["name"]), stored[0])
+            how = next((one for one in stored if one.text == held.of["decoding"]["name"]), stored[0])
             (tokens,) = generate(
                 objective, batch, how, config["trainer"]["max_target"], [seed_of(config["seed"], "write")]
             )
@@ -92,6 +94,18 @@ def written_for(source: str, side: Mapping[str, Held], decoding: str, notes: lis
         except BenchError as error:
             notes.append(f"{method} writes nothing: {error}")
     return [Sample("your source", source, "", written)] if written else []
+
+
+def prompt_of(source: str, task: Task, codec: Codec) -> Encoded:
+    """Return a text that the user has typed as the task gives one to a model: of a chat, as a message of the user."""
+    from bench.tasks.core.example import Example
+
+    if "messages" in task.info.fields:
+        messages = {"messages": [{"role": "user", "content": source}]}
+        return task.encode([Example("0", "", "", fields=messages)], codec)[0]
+    space = " " if task.info.open_ended and not task.training_blocks else ""  # as `Task.encode` does
+    (ids,) = codec.ids([space + source])
+    return codec.encode("0", ids, [], ends=False)
 
 
 def method_name(name: str, store: Store) -> str:

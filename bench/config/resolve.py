@@ -274,6 +274,9 @@ def cell_config(
         return read_options(make, values(section), what, only_known=True)
 
     training = values("trainer")
+    typed = section_values(given, "trainer", scopes)
+    if "epochs" in typed and "steps" not in typed:  # those of a recipe would be taken in their place
+        training["steps"] = 0
     if limit:
         training["limit"] = limit
     if method.untrained:

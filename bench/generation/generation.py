@@ -119,7 +119,8 @@ def _check(backbone: Backbone, mask: Tensor, new: int) -> None:
     n_positions = getattr(config, "max_position_embeddings", None)
     if n_positions is not None and prompt + new > n_positions:
         raise UsageError(
-            f"{prompt} given and {new + 1} new tokens need more than the backbone's {n_positions} positions"
+            f"{prompt} given and {new + 1} new tokens need more than the backbone's {n_positions} positions: lower "
+            f"trainer.max_source, or trainer.max_target or max_new_tokens"
         )
     if not config.is_encoder_decoder and not bool((mask[:, -1] > 0).all()):
         raise UsageError("prompts of decoder-only backbones end at the last column: pad them on the left")

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from bench.board.board import Board
     from bench.models.core.objective import Objective
     from bench.store.store import CellFolder
+    from bench.tasks.core.task import Task
     from bench.tasks.encode.codec import Codec
 
 
@@ -42,7 +43,7 @@ def export_model(run: CellFolder, into: Path) -> str:
 
     if into.exists() and (not into.is_dir() or any(into.iterdir())):
         raise UsageError(f"expected a new or empty folder, '{into}' is there already")
-    content, (objective, _) = run.trained(), trained_objective(run)
+    content, (objective, *_) = run.trained(), trained_objective(run)
     assert content is not None
     lost = lost_in_folder(objective, content["config"]["method"])
     model = objective.backbone.model
@@ -62,8 +63,8 @@ def export_model(run: CellFolder, into: Path) -> str:
     return lost
 
 
-def trained_objective(run: CellFolder, *, weights: bool = True) -> tuple[Objective, Codec]:
-    """Return the objective of a stored run, and the codec of its texts; no data of a task are read.
+def trained_objective(run: CellFolder, *, weights: bool = True) -> tuple[Objective, Codec, Task]:
+    """Return the objective of a stored run, the codec of its texts, and its task; no data of a task are read.
 
     Args:
         run: a run with its configuration.
@@ -77,9 +78,11 @@ def trained_objective(run: CellFolder, *, weights: bool = True) -> tuple[Objecti
     from bench.config.arguments import file_values
     from bench.config.resolve import find_method
     from bench.models.backbones import backbone_factory
-    from bench.models.core.rebuild import StoredText
+    from bench.models.backbones.small import bpe_tokenizer
+    from bench.models.core.rebuild import StoredText, tokenizer_content
     from bench.models.core.run_context import RunContext
     from bench.store.checkpoints import load_checkpoint, load_verified
+    from bench.store.store import TOKENIZER
     from bench.tasks import find_task
     from bench.tasks.encode.codec import Codec
 
@@ -98,7 +101,9 @@ def trained_objective(run: CellFolder, *, weights: bool = True) -> tuple[Objecti
     options = dict(config["backbone_options"])
     if "tokenizer" in options:  # of a backbone from scratch
         options["tokenizer"] = str(run.path)
-    text = StoredText({"tokenizer": None, "markers": task.markers})
+    stored_tokenizer = run.path / TOKENIZER  # of a backbone from scratch, which may have no option for it
+    tokenizer = bpe_tokenizer(task, 0, str(stored_tokenizer)) if stored_tokenizer.is_file() else None
+    text = StoredText({"tokenizer": tokenizer and tokenizer_content(tokenizer), "markers": task.markers})
     backbone = backbone_factory(typed["backbone"])(config["backbone"], text, config["seed"], **options)
     objective = method.objective(backbone, config["method_options"])
     objective.setup_run(RunContext(seed=config["seed"], token_counts=_no_counts))
@@ -108,7 +113,7 @@ def trained_objective(run: CellFolder, *, weights: bool = True) -> tuple[Objecti
             objective.prepare(stored["counts"].long())
         load_checkpoint(objective, stored, run.path)
     sizes = (config["trainer"][name] for name in ("max_source", "max_target"))
-    return objective, Codec(backbone.tokenizer, backbone.architecture, *sizes)
+    return objective, Codec(backbone.tokenizer, backbone.architecture, *sizes), task
 
 
 def _no_counts() -> Tensor:

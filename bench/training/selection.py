@@ -58,6 +58,10 @@ class Selection(Callback):
         self.curve, self.best = state_dict["curve"], state_dict["best"]
         self.without_better = state_dict["without_better"]
 
+    def on_train_start(self, trainer: Trainer, module: LightningModule) -> None:
+        """Stop at once where the state is of a training that had ended early."""
+        trainer.should_stop |= 0 < self.patience <= self.without_better
+
     def on_validation_end(self, trainer: Trainer, module: LightningModule) -> None:
         """Record a validation; keep the weights if they are the best so far; stop after `patience` without better."""
         measured = {name: float(trainer.callback_metrics[f"val/{name}"]) for name in VALIDATED}
@@ -80,8 +84,7 @@ class Selection(Callback):
             self.without_better = 0
             return
         self.without_better += 1
-        if self.patience and self.without_better >= self.patience:
-            trainer.should_stop = True
+        trainer.should_stop |= 0 < self.patience <= self.without_better
 
     def take_best(self, module: LightningModule) -> None:
         """Load the weights of the best step, if there is one."""

@@ -66,7 +66,8 @@ def train(
             are those of before.
     """
     rows = task.loader_rows("train")
-    steps, interval = config.n_steps(len(rows)), config.validation_interval(len(rows))
+    steps = config.n_steps(len(rows))
+    interval = min(config.validation_interval(len(rows)), steps)  # at the end, where an epoch is longer
     recorder = Recorder(steps, execution.accumulate, events)
     if not steps:
         task.setup_run(None)

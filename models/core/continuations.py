@@ -248,13 +248,15 @@ def special_tokens(backbone: Backbone, kind: Literal["bos", "eos", "pad"]) -> tu
         kind: start (`bos`), end (`eos`) or padding (`pad`).
 
     Returns:
-        No id, one id, or several: some models have more than one end token. Many pretrained models pad with an end
-        token; it is an end token here, and there is no padding token.
+        No id, one id, or several: some models have more than one end token. The tokenizer's, with which texts end in
+        training, is one, whatever the model's configuration has. Many pretrained models pad with an end token; it is
+        an end token here, and there is no padding token.
     """
     ids = getattr(getattr(backbone.model, "config", None), f"{kind}_token_id", None)
-    if ids is None:
-        return ()
-    found = tuple(int(token) for token in (ids if isinstance(ids, list | tuple) else [ids]))
+    several = list(ids) if isinstance(ids, list | tuple) else [ids]
+    if kind == "eos":
+        several.append(getattr(backbone.tokenizer, "eos_token_id", None))
+    found = tuple(dict.fromkeys(int(token) for token in several if token is not None))
     if kind != "pad":
         return found
     ends = special_tokens(backbone, "eos")

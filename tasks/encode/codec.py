@@ -46,7 +46,8 @@ class Codec:
     @cached_property
     def identity(self) -> str:
         """The hash of everything that decides what rows become."""
-        return key_of([tokenizer_hash(self.tokenizer), self.architecture, self.max_source, self.max_target])
+        special = [getattr(self.tokenizer, f"{kind}_token_id", None) for kind in ("bos", "eos", "pad")]
+        return key_of([tokenizer_hash(self.tokenizer), special, self.architecture, self.max_source, self.max_target])
 
     @cached_property
     def frame(self) -> tuple[list[int], list[int]]:

@@ -47,6 +47,8 @@ def test_a_model_is_counted_once_for_all_seeds_and_rates(tmp_path, monkeypatch):
     assert (again.parameters, again.trained_parameters) == (first.parameters, first.trained_parameters)
     (wider,) = costs("logicnlg", "mle", results=str(tmp_path), sets=(*SETS, "backbone.width=32"))
     assert "parameters_of" in wider.unknown
+    (double,) = costs("logicnlg", "mle", results=str(tmp_path), sets=(*SETS, "trainer.precision=64-true"))
+    assert (double.weights, double.moments) == (2 * first.weights, 2 * first.moments)
 
 
 @pytest.mark.parametrize("task", ["logicnlg", "text"])

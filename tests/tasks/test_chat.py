@@ -8,6 +8,7 @@ import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
+from bench.commands.samples import prompt_of
 from bench.errors import DataError
 from bench.metrics.overlap.exact_match import exact_match_scores, final_answer
 from bench.tasks.chat import Chat
@@ -48,6 +49,11 @@ def chat(folder: Path, *conversations: Any) -> Chat:
 
 def in_words(ids: tuple[int, ...]) -> str:
     return " ".join(WORDS[token] for token in ids)
+
+
+def test_a_source_that_is_typed_is_a_message_of_the_user(tmp_path: Path) -> None:
+    row = prompt_of("how are you", chat(tmp_path, CONVERSATION), Codec(tokenizer(), "decoder-only", 64, 16))
+    assert in_words(row.source) == "<s> user how are you <end> <nl> assistant"
 
 
 def test_each_answer_is_a_row_in_the_template(tmp_path: Path) -> None:
@@ -170,28 +176,13 @@ def test_answers_of_one_conversation_are_held_out_together(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("text", "answer"),
     [
-        ("16 - 3 is 13. #### 13", "13"),
-        ("#### 1 is wrong. #### $1,013.", "1013"),
-        ("Let me see.\nIt is Paris.", "it is paris"),
-        ("-3.50", "-3.5"),
-        ("-$5", "-5"),
-        ("$-5", "-5"),
-        ("+5 €", "5"),
-        ("007.0", "7"),
-        ("5..", "5"),
-        ("3,4", "3,4"),
-        ("12,345%", "12345"),
-        ("#### 42\nSo the answer is 42.", "42"),
-        ("a, b", "a, b"),
-        (".50", "0.5"),
-        ("-0.0", "0"),
-        ("$ 42", "42"),
-        ("\N{MINUS SIGN}7", "-7"),
-        ("so #### 5 ####\n", "5"),
-        ("so 5 ####", ""),
-        ("", ""),
+        ("16 - 3 is 13. #### 13", "13"), ("#### 1 is wrong. #### $1,013.", "1013"),
+        ("Let me see.\nIt is Paris.", "it is paris"), ("-3.50", "-3.5"), ("-$5", "-5"), ("$-5", "-5"), ("+5 €", "5"),
+        ("007.0", "7"), ("5..", "5"), ("3,4", "3,4"), ("12,345%", "12345"), ("#### 42\nSo the answer is 42.", "42"),
+        ("a, b", "a, b"), (".50", "0.5"), ("-0.0", "0"), ("$ 42", "42"), ("\N{MINUS SIGN}7", "-7"),
+        ("so #### 5 ####\n", "5"), ("so 5 ####", ""), ("", ""),
     ],
-)
+)  # fmt: skip
 def test_final_answers(text: str, answer: str) -> None:
     assert final_answer(text) == answer
 

@@ -69,41 +69,18 @@ def test_a_type_that_is_not_there_is_named():
 @pytest.mark.parametrize(
     ("value", "annotation", "right"),
     [
-        ("1e-4", float, 1e-4),
-        ("1", float, 1.0),
-        (5, float, 5.0),
-        (np.float32(0.5), float, 0.5),
-        ("012", int, 12),
-        (3.0, int, 3),
-        (np.int64(3), int, 3),
-        ("no", str, "no"),
-        ("012", str, "012"),
-        (12, str, "12"),
-        ("", str, ""),
-        ("yes", bool, True),
-        ("True", bool, True),
-        ("0", bool, False),
-        ("no", bool, False),
-        ("none", int | None, None),
-        ("All", int | None, None),
-        ("null", float | None, None),
-        (None, int | None, None),
-        ("7", int | None, 7),
-        ("7", int | str, 7),
-        ("x", int | str, "x"),
-        ("mean", Literal["sum", "mean"] | None, "mean"),
-        ("none", Literal["none", "all"], "none"),
-        ("2", Literal[1, 2], 2),
-        (1, Annotated[float, Range(0, 1)], 1.0),
-        ("none", Annotated[float, Range(0)] | None, None),
-        ("none", Annotated[float | None, Range(0)], None),
-        ("1, 2,3", tuple[int, ...], [1, 2, 3]),
-        ([1, "2"], Sequence[float], [1.0, 2.0]),
-        ((1, 2), list[int], [1, 2]),
-        ("", list[str], []),
-        ("0.5", Any, "0.5"),
+        ("1e-4", float, 1e-4), ("1", float, 1.0), (5, float, 5.0), (np.float32(0.5), float, 0.5), ("012", int, 12),
+        (3.0, int, 3), (np.int64(3), int, 3), ("no", str, "no"), ("012", str, "012"), (12, str, "12"), ("", str, ""),
+        ("yes", bool, True), ("True", bool, True), ("0", bool, False), ("no", bool, False),
+        ("none", int | None, None), ("All", int | None, None), ("null", float | None, None), (None, int | None, None),
+        ("7", int | None, 7), ("7", int | str, 7), ("x", int | str, "x"),
+        ("mean", Literal["sum", "mean"] | None, "mean"), ("none", Literal["none", "all"], "none"),
+        ("2", Literal[1, 2], 2), (1, Annotated[float, Range(0, 1)], 1.0),
+        ("none", Annotated[float, Range(0)] | None, None), ("none", Annotated[float | None, Range(0)], None),
+        ("1, 2,3", tuple[int, ...], [1, 2, 3]), ([1, "2"], Sequence[float], [1.0, 2.0]), ((1, 2), list[int], [1, 2]),
+        ("", list[str], []), ("0.5", Any, "0.5"),
     ],
-)
+)  # fmt: skip
 def test_values_become_what_the_annotation_says(value, annotation, right):
     found = read(value, annotation)
     assert found == right
@@ -113,18 +90,12 @@ def test_values_become_what_the_annotation_says(value, annotation, right):
 @pytest.mark.parametrize(
     ("value", "annotation", "expected"),
     [
-        ("1e-4", int, "a whole number, not '1e-4'"),
-        ("0-3", int, "a whole number, not '0-3'"),
-        (1.5, int, "a whole number, not '1.5'"),
-        ("", int, "a whole number, not ''"),
-        ("true", int, "a whole number, not 'true'"),
-        ("ten", float, "a finite number, not 'ten'"),
-        ("nan", float, "a finite number, not 'nan'"),
-        ("1e39", float, "a finite number, not '1e39'"),
-        ("-inf", float | None, "a finite number, not '-inf'"),
-        (None, float, "a finite number, not 'None'"),
-        (True, str, "text, not 'True'"),
-        ("maybe", bool, "true or false, not 'maybe'"),
+        ("1e-4", int, "a whole number, not '1e-4'"), ("0-3", int, "a whole number, not '0-3'"),
+        (1.5, int, "a whole number, not '1.5'"), ("", int, "a whole number, not ''"),
+        ("true", int, "a whole number, not 'true'"), ("ten", float, "a finite number, not 'ten'"),
+        ("nan", float, "a finite number, not 'nan'"), ("1e39", float, "a finite number, not '1e39'"),
+        ("-inf", float | None, "a finite number, not '-inf'"), (None, float, "a finite number, not 'None'"),
+        (True, str, "text, not 'True'"), ("maybe", bool, "true or false, not 'maybe'"),
         ("maybe", tuple[bool, ...], "true or false, not 'maybe'"),
         (3, tuple[int, ...], "a list of values, typed with commas between them, not '3'"),
         ("-0.1", Annotated[float, Range(0)], "at least 0, not -0.1"),
@@ -136,7 +107,7 @@ def test_values_become_what_the_annotation_says(value, annotation, right):
         ("zzz", Literal["sum", "mean"], "one of sum, mean, not 'zzz'"),
         ("Sum", Literal["sum", "mean"], "one of sum, mean, not 'Sum'; did you mean 'sum'?"),
     ],
-)
+)  # fmt: skip
 def test_a_value_that_is_not_allowed_is_refused_in_one_line(value, annotation, expected):
     assert refusal(read, value, annotation) == f"method.x must be {expected}"
 

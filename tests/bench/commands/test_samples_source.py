@@ -14,24 +14,25 @@ RUN = ("run", "--task", "logicnlg", "--preset", "small", "--quiet", "--set", "tr
 
 @pytest.fixture
 def results(bench: Bench, tmp_path: Path) -> Path:
-    ended = bench(*RUN, "--method", "mle,lead,adadec", "--results", str(tmp_path / "results"))
+    ended = bench(*RUN, "--method", "mle,lead,adadec,seq2seq", "--results", str(tmp_path / "results"))
     assert ended.code == 0, ended.err
     return tmp_path / "results"
 
 
 def test_models_write_for_a_source(bench: Bench, results: Path) -> None:
-    """The baseline has no model; a method that reads exemplars does without one."""
+    """The baseline has no model, and a method that reads exemplars gets none."""
     command = ("samples", "--results", str(results), "--source", "films : director is nobody")
     ended = bench(*command)
     assert (ended.code, ended.err) == (0, "")
     assert "prompt: films : director is nobody" in ended.out
     assert "mle" in ended.out
-    assert "adadec" in ended.out
+    assert "adadec writes nothing: " in ended.out
+    assert "seq2seq writes nothing: " not in ended.out
     assert "lead writes nothing: it has no model" in ended.out
     assert bench(*command).out == ended.out
     one = bench(*command, "--method", "mle", "--decode", "topk=3")
     assert one.code == 0, one.err
-    assert "adadec" not in one.out
+    assert ("adadec" not in one.out, " · topk=3" in one.out) == (True, True)
 
 
 def test_a_decoding_by_counts_of_training_tokens_needs_another_one(bench: Bench, tmp_path: Path) -> None:

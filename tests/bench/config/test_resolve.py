@@ -77,6 +77,11 @@ def test_what_is_typed_in_wins_over_the_recipe_and_a_scope_over_all():
     assert config("logicnlg:trainer.steps=5").trainer.steps == config().trainer.steps
 
 
+def test_epochs_typed_in_win_over_the_steps_of_a_recipe():
+    assert (config().trainer.steps > 0, config("trainer.epochs=2").trainer.steps) == (True, 0)
+    assert config("trainer.epochs=2", "trainer.steps=5").trainer.steps == 5
+
+
 def test_a_general_value_typed_in_wins_over_a_scoped_one_of_the_recipe():
     assert config(task=LogicNLG, method="histalign").method_options["alpha"] == 0.5
     assert config("method.alpha=2", task=LogicNLG, method="histalign").method_options["alpha"] == 2.0

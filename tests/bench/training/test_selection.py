@@ -10,6 +10,7 @@ import pytest
 from bench.cells.cell import Cell
 from bench.cells.work import train_and_evaluate
 from bench.errors import UsageError
+from bench.store.state_files import StateFiles
 from bench.training.training import train
 from tests.conftest import forget_data, penalised_method
 from tests.e2e.resume import Case
@@ -56,6 +57,7 @@ def test_a_validation_changes_no_weight(cell: Cell) -> None:
     assert set(found["validation"][0][1]) == {"nll", "loss", "ppl"}
     assert "validation" not in result
     assert "kept" not in found
+    assert [step for step, _ in trained(cell, validate=9.0)[1]["validation"]] == [STEPS], "at the end, if not before"
 
 
 def test_the_best_step_is_kept(cell: Cell) -> None:
@@ -123,11 +125,19 @@ def test_patience_is_about_likelihood_unless_a_column_is_named(penalised: Cell) 
     assert (found["steps"], found["kept"]["by"], found["kept"]["step"]) == (STEPS, "loss", STEPS)
 
 
+def test_a_training_that_has_ended_early_does_not_go_on(penalised: Cell, tmp_path: Path) -> None:
+    case, ends_early = Case(penalised.method.name, STEPS), with_trainer(penalised, validate=0.4, patience=2)
+    states = StateFiles(tmp_path, 1)
+    assert case.train(ends_early, states) == case.train(ends_early, states)
+
+
 def test_a_rate_that_falls_by_epochs(cell: Cell) -> None:
     """A decay of 0 leaves the weights as they are after the first epoch."""
     after, _ = trained(cell, schedule="steps", warmup=0.0, decay=0.0, decay_epochs=1.0)
     at_end, _ = trained(cell, schedule="steps", warmup=0.0, decay=0.0, decay_epochs=1.0, steps=EPOCH)
     assert after == at_end
+    with pytest.raises(UsageError, match=r"schedule=steps needs trainer\.decay, below 1, and trainer\.decay_epochs"):
+        with_trainer(cell, schedule="steps")
 
 
 def test_the_record_says_what_was_measured_and_kept(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 import torch
 from safetensors.torch import load
 
-from bench.cells.work import with_less_memory
+from bench.cells.work import failure_of, with_less_memory
 from bench.errors import BenchError
 from bench.store.state_files import STATE
 from bench.training.execution import Execution
@@ -96,6 +96,14 @@ def test_not_even_one_row_fits(bench: Bench, tmp_path: Path, monkeypatch: pytest
     assert said.startswith(
         "out of memory with one row in a micro-batch (OutOfMemoryError: no memory for 1 rows); make "
     )
+
+
+def test_the_last_try_has_one_row_in_a_micro_batch(tmp_path: Path) -> None:
+    (cell,) = stores.planned(arguments(tmp_path / "results"))
+    rows, error = cell.config.trainer.batch_size, torch.OutOfMemoryError("CUDA out of memory")
+    assert with_less_memory(cell, Execution(accumulate=rows - 1), error).accumulate == rows
+    with pytest.raises(BenchError, match=f"out of memory with {2 if rows > 2 else 1} rows in a micro-batch"):
+        raise BenchError(failure_of(cell, rows - 1, error))
 
 
 def test_an_evaluation_is_not_tried_again(bench: Bench, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Continuations: where prompts are cut, what is a source, what is scored, and modes left as they were."""
 
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any, Literal
 
 import pytest
@@ -11,6 +12,7 @@ from bench.models.backbones.backbone import Batch
 from bench.models.core.continuations import (
     Cut,
     Written,
+    special_tokens,
     states_without_targets,
     without_dropout,
     write,
@@ -36,6 +38,12 @@ def objective(kind: str, seed: int = 0) -> tuple[MLE, Recorded]:
     made, recorded = MLE(still.backbone(kind)), Recorded()
     made.setup_run(RunContext(seed=seed, continue_prompts=recorded, max_target=7))
     return made, recorded
+
+
+def test_the_end_token_of_the_tokenizer_is_one_whatever_the_configuration_has() -> None:
+    backbone = objective("gpt2")[0].backbone
+    backbone.model.config.eos_token_id, backbone.tokenizer = 2, SimpleNamespace(eos_token_id=7)
+    assert special_tokens(backbone, "eos") == (2, 7)
 
 
 class TestCut:

@@ -41,6 +41,12 @@ def encoded(found, source, target, *, ends=True, name="r", truncated=0):
 # Ids --------------------------------------------------------------------------------------------------------------
 
 
+def test_encodings_of_tokenizers_with_other_special_tokens_are_kept_apart():
+    other = deepcopy(WORDS)
+    other.eos_token = other.bos_token
+    assert codec(other).identity != codec(WORDS).identity
+
+
 @BOTH
 def test_ids_have_no_special_tokens_and_come_back(tokenizer):
     ids = codec(tokenizer).ids(TEXT)

@@ -47,18 +47,12 @@ def test_methods_without_a_recipe_are_left_out_with_how_to_run_them():
 @pytest.mark.parametrize(
     ("task", "method", "runs"),
     [
-        ("xsum", "histalign.released", True),
-        ("xsum", "mle.decoupled", False),
-        ("xsum", "lead", True),
-        ("wikitext103", "mle.decoupled", True),
-        ("wikitext103", "mle.continued", True),
-        ("wikitext103", "ul_seq", False),
-        ("gigaword", "adadec.const", True),
-        ("gigaword", "adadec_attexp", False),
-        ("wikibio", "adadec_attexp", True),
-        ("pairs", "f2softmax", True),
+        ("xsum", "histalign.released", True), ("xsum", "mle.decoupled", False), ("xsum", "lead", True),
+        ("wikitext103", "mle.decoupled", True), ("wikitext103", "mle.continued", True),
+        ("wikitext103", "ul_seq", False), ("gigaword", "adadec.const", True), ("gigaword", "adadec_attexp", False),
+        ("wikibio", "adadec_attexp", True), ("pairs", "f2softmax", True),
     ],
-)
+)  # fmt: skip
 def test_variants_and_controls_follow_their_methods(task, method, runs):
     assert (why_unpublished(TASKS[task].load(), find_method(method)) is None) == runs
 
