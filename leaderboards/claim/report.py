@@ -93,7 +93,7 @@ def verdict_text(verdict: Verdict) -> str:
     not_covered = f"not tested: {verdict.claim.beyond}" if verdict.claim.beyond else ""
     if not verdict.is_tested:
         first, *more = verdict.why
-        more = [f"{len(more)} more {'reasons' if more[1:] else 'reason'} in the evidence"] if more else []
+        more = [f"{len(more)} more {'reasons' if more[1:] else 'reason'} below"] if more else []
         details = [f"{verdict.word}: {first}", *more, not_covered]
     else:
         details = [f"{verdict.word}{scale}", *verdict.why, verdict.claim.result]
@@ -249,24 +249,24 @@ def abstract(papers: Sequence[Paper]) -> list[str]:
     results = "None was tested."
     if tested:
         results = (
-            f"{tested} were tested, and {seen} of these are seen here; none was tested with the model, the weights, "
-            "the training length and the data of the paper."
+            f"{tested} were tested, and {seen} of these are seen here; no test has the model, the weights, the "
+            "training length and the data of the paper together."
         )
     return [
         run,
         on,
-        f"Claims: we selected {len(verdicts)} sentences; the papers make more claims. Those without quotation "
+        f"Claims: we selected {len(verdicts)} sentences, and there are more. Those without quotation "
         f"marks are in our words. {results}",
         "Verdicts: `seen here` means that the claimed difference appears in these runs, with these models and data, "
         "and `reversed here` that the opposite one does.",
         "Limits: no verdict confirms or contradicts a paper; that needs runs at the paper's scale. The counts are no "
         "grade: claims overlap and are not equally important.",
         "Numbers: `from the paper` is computed from the paper's tables. A positive effect has the claimed direction; "
-        "where a claim says 'no higher', it is the first method minus the second. A point is 1 % of the human "
-        "value, in distance to human text. In '300 + 50 steps', the 50 are steps of fine-tuning. Intervals are 95 % t "
-        "intervals of differences that are paired by seed, with at least three seeds. A claim is tested as a whole, "
-        "with Holm's correction over the tested claims of a paper. For claims that were not tested, the list below the "
-        "table has only the means.",
+        "where a claim says 'no higher', it is the first method minus the second. Points are distances from human "
+        "text, in % of the human value. `/f2_code`: as F2-Softmax's code computes a metric. In '300 + 50 steps', the "
+        "50 are steps of fine-tuning. Intervals are 95 % t intervals of differences that are paired by seed, with at "
+        "least three seeds. A claim is tested as a whole, with Holm's correction over the tested claims of a paper. "
+        "For claims that were not tested, the list below the table has only the means.",
     ]
 
 

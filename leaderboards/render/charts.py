@@ -50,8 +50,8 @@ def charts(tables: Sequence[Mapping[str, Any]], sizes: Sequence[Mapping[str, Any
             "prints theirs."
         )
     tradeoff = (
-        "Each row that is no trivial control, with the 95 % interval of its quality over seeds. Of several settings "
-        "of a method one has a label; point at the others."
+        "Each row that is no trivial control, with the 95 % interval of its quality over seeds. Not every point "
+        "has a label: point at it for its name."
     )
     kinds = [
         {"id": "sizes", "title": "Effect against size", "text": effect, "charts": effects},

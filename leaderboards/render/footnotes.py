@@ -26,7 +26,7 @@ def legend(table: Table, *, is_page: bool = False, underlines: bool = True) -> l
     interval = INTERVAL
     if not is_page and any(row.sampling_note for row in table.rows):
         interval = f"{INTERVAL}, or over sampling seeds where a note says so"
-    best = f"bold: best mean of {MIN_SEEDS} seeds or more within a backbone, with controls and trivial rows"
+    best = f"bold: best mean of {MIN_SEEDS} seeds or more within a backbone, of the rows shown"
     marks = []
     if any(value.half is not None and value.mean is not None for value in values):
         marks.append(interval)
@@ -40,7 +40,7 @@ def legend(table: Table, *, is_page: bool = False, underlines: bool = True) -> l
 def footnotes(table: Table) -> list[str]:
     """Return the footnotes on cut examples, decoding, published rows, missing values, tuning and controls."""
     rows = table.rows
-    decodings = {row.decoding for row in rows if row.decoding}
+    decodings = {row.decoding for row in rows if row.decoding and not row.imported}
     lines = []
     cut = {row.cut for row in rows if row.backbone}
     if most := max(cut, default=0):
@@ -124,7 +124,7 @@ def tuning(table: Table) -> list[str]:
     lines += dict.fromkeys(more)
     if untuned := sorted({row.untuned for row in table.rows if row.untuned}):
         lines.append(
-            f"untuned: at one shared value of {', '.join(untuned)} the order of these rows is partly that value's; "
-            f"--trials tunes each on the validation split"
+            f"untuned: these rows were trained with one shared value of {', '.join(untuned)}, which may decide their "
+            f"order; --trials tunes each on the validation split"
         )
     return lines

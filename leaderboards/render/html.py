@@ -32,14 +32,14 @@ WAYS = {True: "higher is better", False: "lower is better", None: "neither way i
 QUESTIONS = {
     "rep": "repeats least",
     "seq-rep": "repeats least",
-    "self-bleu": "writes the least alike texts",
+    "self-bleu": "writes the most diverse texts",
     "distinct": "writes the most varied words",
     "uniq": "uses the most different words",
     "ppl": "has the lowest perplexity",
-    "kld": "uses words most as people do",
-    "ms-jaccard": "writes n-grams most as people do",
+    "kld": "has the word frequencies nearest to those of people",
+    "ms-jaccard": "has the n-grams nearest to those of people",
     "forgetting/nll": "forgets least: NLL of 200 passages of WikiText-103 in nats per token",
-    "forgetting/kl": "forgets least: divergence there from the model before fine-tuning",
+    "forgetting/kl": "stays nearest to the model before fine-tuning",
     "acc@": "names the right words most often",
     "bleu": "is nearest to the references",
     "sentence-bleu": "is nearest to the references",
@@ -171,7 +171,7 @@ def answers(table: Mapping[str, Any]) -> Iterator[tuple[str, list[tuple[str, str
         if not column["shown"] or way is None or len(objectives) < 2:
             continue
         if not is_measured:
-            yield "Which objective repeats least?", [(f"Not measured on {table['name'].partition(' · ')[0]}", "")]
+            yield "Which objective repeats least?", [("This table has no metric of repetition", "")]
             is_measured = True
         found = []
         backbones = list(dict.fromkeys(row["backbone"] for row in objectives))
@@ -227,12 +227,13 @@ def _best(ranked: Sequence[Any], controls: Sequence[Any], of_mle: list[str], nam
     for row in (row for row in ranked[1:] if row["method"] not in alike):
         theirs = row["values"][name]
         if theirs["differs"] and (theirs["difference"] > 0) == way and row["method"] != best["method"]:
-            others.setdefault(row["method"], f"{stated(row)} ({signed(theirs['difference'])})")
+            of = "" if theirs["against"] == value["against"] else f" from another row of {BASELINE}"
+            others.setdefault(row["method"], f"{stated(row)} ({signed(theirs['difference'])}{of})")
     if others:
         more = f" and {len(others) - NAMED} more" if len(others) > NAMED else ""
         notes.append(f"others beat {BASELINE} significantly: {', '.join([*others.values()][:NAMED])}{more}")
     if name.startswith("forgetting"):
-        notes += [f"of these forgets most: {stated(row)}" for row in ranked[2:][-1:]]
+        notes += [f"the highest: {stated(row)}" for row in ranked[2:][-1:]]
         before = [row["values"][name]["text"] for row in controls if row["method"].endswith(".untrained")]
         notes += [f"before fine-tuning: {text}" for text in before]
     elif controls:

@@ -22,7 +22,7 @@ UNTIED = {"parameters": 1486336}
 """Models on the King James Bible whose output layer is their own; those of `TIED` have that of the input."""
 TIED = {"parameters": 974336}
 TEXTS = "fine_tuning_generation"
-PAGES = ("findings", "fine_tuning", TEXTS)
+PAGES = ("findings", "fine_tuning", TEXTS, "../README")
 FINE_TUNED = {"backbone": "smollm2-135m-instruct-q4", "metric": "rank/float32"}
 BY_SIZE = [("histalign.mean", "mle", "kld"), ("trime", "mle", "kld"), ("tailr.power", "mle.continued", "kld"),
            ("f2softmax", "mle.decoupled", "ms-jaccard-1")]  # fmt: skip
@@ -71,6 +71,8 @@ STATED: list[tuple[str, str, list[tuple[str, str, dict[str, Any]]]]] = [
      [(TEMPLATE, method, FINE_TUNED) for method in ("mle", "trime.released", "histalign.released")]),
     ("fine_tuning", "It has {:.0f} in `acc@2/cache`, where `histalign.released` has {:.0f} ±",
      [(TEMPLATE, method, {**FINE_TUNED, "metric": "acc@2/cache"}) for method in ("trime", "histalign.released")]),
+    ("../README", "by TRIME's equation, does so for {:.0f} %.",
+     [(TEMPLATE, "trime", {**FINE_TUNED, "metric": "acc@2/cache"})]),
     ("fine_tuning", "names both words in {:.0f} % of the prompts without a cache",
      [(TEMPLATE, "mle", {**FINE_TUNED, "metric": "acc@2/full"})]),
     ("fine_tuning", "the perplexity is {:.0f}, and with that of the released code {:.0f}. "
