@@ -7,8 +7,6 @@ tasks, backbones and decodings derive from `Objective`, `Task`, `Backbone` and `
 of stored predictions and a `Metric` that names it. A name is imported when it is first used.
 """
 
-from __future__ import annotations
-
 import importlib
 from typing import TYPE_CHECKING, Any
 

@@ -6,8 +6,6 @@ Lightning takes longer than everything else that a run does when all of its resu
 before the first model with weights is built. In any other process the classes have Lightning's from the start.
 """
 
-from __future__ import annotations
-
 import sys
 from typing import TYPE_CHECKING, Any
 

@@ -1,7 +1,5 @@
 """Samples: the texts that methods generated for the same rows of a store, side by side, the most different first."""
 
-from __future__ import annotations
-
 import io
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

@@ -93,7 +93,7 @@ BACKBONES: dict[str, BackboneEntry] = {
 
 
 def find_backbone(name: str) -> Resolved:
-    """Return the entry of a backbone: built in, a user's own, one that a package registered, a hub id or a folder.
+    """Return the entry of a backbone: built in, a user's own, a hub id or a folder.
 
     A user's function `(name, texts, seed, **options) -> Backbone` stands for a decoder-only backbone; a
     `BackboneEntry` describes any other one.
