@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from bench.base.files import write_atomic
-from bench.base.keys import key_of, sha256
+from bench.base.keys import key_of, sha256, without
 from bench.base.registry import Resolved
-from bench.cells.cell import without
 from bench.cells.required import Evaluation, evaluation_content
 from bench.errors import DataError, UsageError
 from bench.store.files import StoredRows

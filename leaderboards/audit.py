@@ -5,10 +5,11 @@ texts are decoded, and the software and hardware it ran on. Time and memory are 
 was given: they are shown and do not count.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bench.base.keys import without
 from bench.leaderboards.row import flat
 from bench.store.reading import IMPORTED, read_cell
 from bench.store.store import CellFolder, Store
@@ -88,7 +89,7 @@ def facts(
     config, environment = dict(content["config"]), provenance.get("environment", {})
     objective = {name: config.pop(name) for name in OBJECTIVE_KEYS if name in config}
     seed, _, evaluation = config.pop("seed"), config.pop("decodings", ()), config.pop("evaluation", {})
-    train = {name: value for name, value in content.get("train", {}).items() if name != "curve"}
+    train = without(content.get("train", {}), ("curve", "validation", "kept"))  # these are results
     costs = [name for name in train if "memory" in name or name.startswith("peak")]
     ended = {name: content.get(name, NOTHING) for name in ("status", "seed_scheme", "batch_invariant")}
     start = {IMPORTED: content.get(IMPORTED, {}), "start": _start(content.get("start"))}
@@ -103,13 +104,13 @@ def facts(
         ("code", {"own": content.get("own", {})}),
         ("start", start),
         ("data", content.get("data", {})),
-        ("parameters", {"model": _without(content.get("model", {}), ("checkpoint_sha256",))}),
-        ("training", {**ended, "train": _without(train, costs)}),
+        ("parameters", {"model": without(content.get("model", {}), ("checkpoint_sha256",))}),
+        ("training", {**ended, "train": without(train, costs)}),
         (COST, {"train": {name: train[name] for name in costs}}),
         ("code", {name: provenance[name] for name in ("bench", "code") if name in provenance}),
         ("hardware", {name: environment[name] for name in HARDWARE if name in environment}),
-        ("packages", _without(environment, (*HARDWARE, *NOT_COMPARED))),
-        (COST, _without(provenance, ("bench", "code", "environment", *NOT_COMPARED))),
+        ("packages", without(environment, (*HARDWARE, *NOT_COMPARED))),
+        (COST, without(provenance, ("bench", "code", "environment", *NOT_COMPARED))),
     ]
     for group, part in parts:
         for name, value in flat(part):
@@ -128,8 +129,3 @@ def _start(start: Mapping[str, Any] | None) -> Mapping[str, Any] | str:
     config = {name: value for name, value in start["config"].items() if name in ("task", "method", "trainer")}
     spent = {name: start["train"][name] for name in ("tokens", "steps", "rows") if name in start.get("train", {})}
     return {"config": config, "data": start.get("data", {}), "train": spent, "start": _start(start.get("start"))}
-
-
-def _without(part: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
-    """Return a mapping without some names."""
-    return {name: value for name, value in part.items() if name not in names}

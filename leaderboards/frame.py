@@ -363,16 +363,16 @@ def leave_out_superseded(group: Group) -> dict[str, set[str]]:
     """Remove the rows of older code from a group where a newer version of the method has a row like it.
 
     Two versions of a method are two methods with one name, which must not be ranked, tested and averaged together. Rows
-    are alike in backbone and decoding. An older row without a newer one stays. Plug-ins have no versions.
+    are alike in backbone, decoding and submitter. An older row without a newer one stays. Plug-ins have no versions.
 
     Returns:
         The keys of the runs that were removed, by reason.
     """
-    alike: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+    alike: dict[tuple[str, str, str, str], list[str]] = defaultdict(list)
     for key, row in group.rows.items():
-        alike[row.method, row.backbone, row.decoding].append(key)
+        alike[row.method, row.backbone, row.decoding, row.submitted_by].append(key)
     cells: dict[str, set[str]] = defaultdict(set)
-    for (method, _, _), keys in alike.items():
+    for (method, *_), keys in alike.items():
         versions = {key: _versions_of(group.rows[key].config) for key in keys}
         for key, of_row in versions.items():
             if any(_is_older(of_row, other) for other in versions.values()):

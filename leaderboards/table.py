@@ -333,7 +333,7 @@ def _spread(rows: list[TableRow]) -> list[TableRow]:
     for row in rows:
         if not row.decoding:
             continue
-        alike = [likelihood for likelihood in plain if likelihood.config == row.config]
+        alike = [one for one in plain if (one.config, one.submitted_by) == (row.config, row.submitted_by)]
         own = [likelihood for likelihood in alike if likelihood.method == row.method]
         for likelihood in own or [likelihood for likelihood in alike if likelihood.method == row.config["method"]]:
             used.add(id(likelihood))

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import is_dataclass
 from typing import Any
 
@@ -44,3 +44,8 @@ def sha256(data: bytes | Iterable[bytes]) -> str:
     for chunk in data:
         digest.update(chunk)
     return digest.hexdigest()
+
+
+def without(content: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
+    """Return content without some of its names, such as options that only say where data is."""
+    return {name: value for name, value in content.items() if name not in names}

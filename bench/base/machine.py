@@ -14,7 +14,7 @@ PR_SET_PDEATHSIG = 1
 
 def cache_root() -> Path:
     """Return the folder of the cache: `BENCH_CACHE`, or `~/.cache/objective-bench`."""
-    return Path(os.environ.get("BENCH_CACHE", Path.home() / ".cache" / "objective-bench"))
+    return Path(os.environ.get("BENCH_CACHE") or "~/.cache/objective-bench").expanduser()
 
 
 def cores() -> int:

@@ -144,8 +144,8 @@ class Board:
         pairs_of = permutations if first != second else combinations
         pairs_of_rows = [(table, ours, theirs) for table in tables for ours, theirs in pairs_of(table.rows, 2)]
         for table, ours, theirs in pairs_of_rows:
-            same = (ours.backbone, ours.decoding) == (theirs.backbone, theirs.decoding)
-            if (ours.method, theirs.method) != (first, second) or not same:
+            alike = [(row.backbone, row.decoding, row.submitted_by) for row in (ours, theirs)]
+            if (ours.method, theirs.method) != (first, second) or alike[0] != alike[1]:
                 continue
             of_rows = {
                 "task": table.task,
@@ -156,6 +156,7 @@ class Board:
                 "decoding": ours.decoding,
                 "first_settings": ours.settings,
                 "second_settings": theirs.settings,
+                "submitted_by": ours.submitted_by,
                 "only_the_objective": _only_the_objective(self._store, table, ours, theirs),
                 "watermark": table.watermark,
             }

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from bench.base.files import kept_hash
-from bench.base.keys import key_of
+from bench.base.keys import key_of, without
 from bench.cells.required import Evaluation, required_evaluations, rows_key_of
 from bench.config.config import CellConfig
 from bench.config.resolve import Method
@@ -175,11 +175,6 @@ def described(cell: Cell) -> dict[str, Any]:
     content["backbone_options"] = placed(cell.config.backbone_options)
     content["trainer"] |= FORMER_OPTIONS
     return content
-
-
-def without(options: Mapping[str, Any], places: Collection[str]) -> dict[str, Any]:
-    """Return options but those that only say where data is."""
-    return {name: value for name, value in options.items() if name not in places}
 
 
 def placed(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -29,6 +29,7 @@ from typing import Any
 from bench.base.keys import key_of
 from bench.base.options import options_of
 from bench.cells.cell import Cell
+from bench.cells.completion import required_families
 from bench.cells.plan import Plan, PlanBuilder
 from bench.cells.progress import Progress
 from bench.cells.run import Outcome
@@ -192,6 +193,8 @@ def read_trials(words: Sequence[str]) -> Search:
         overwritten += [name for name in axes if name in ("trainer.steps", "trainer.epochs")]
     if overwritten:
         raise UsageError(f"--trials sets {', '.join(overwritten)} for all trials alike: try other settings")
+    if search.by == NLL and {"backbone.vocabulary", "backbone.tokenizer"} & axes.keys():
+        raise UsageError("--trials of backbone.vocabulary compares likelihoods of different tokens: add by=ppl/byte")
     if search.by != NLL and search.steps < 1:
         raise UsageError(
             f"by={search.by} compares whole trainings, as ties are defined by likelihood: leave steps= out"
@@ -282,7 +285,7 @@ def run_search(
         ended = launcher_of(plan, replace(arguments, keep_checkpoints="all"))(progress)
         outcome.add(replace(ended, diverged=[]))  # settings that diverge are only not picked
         for tuned, placed in ready:
-            tuned.tried = [Tried(sets, cell, value_of(cell, search.by)) for sets, cell in placed]
+            tuned.tried = [Tried(sets, cell, value_of(cell, search.by, arguments.metrics)) for sets, cell in placed]
             tuned.picked = best(tuned.tried, column_of(search.by, tuned.task, arguments)[1])
             if tuned.picked is None:  # then the method has no number
                 outcome.diverged += dict.fromkeys(cell.label for _, cell in placed if cell.label in ended.diverged)
@@ -347,7 +350,9 @@ def tuned_methods(builder: PlanBuilder) -> dict[Name, Tuned]:
             if method.only_reads:
                 method = find_method(method.trained_name)
             method = builder.as_run(kind, method)
-            found[kind.name, method.trained_name] = Tuned(kind, method)
+            tuned = found.setdefault((kind.name, method.trained_name), Tuned(kind, method))
+            if tuned.method.spec != method.spec:
+                raise UsageError(f"'{tuned.method.spec}' and '{method.spec}' have one name: tune them in two commands")
     return found
 
 
@@ -496,16 +501,17 @@ def best(tried: Sequence[Tried], higher_is_better: bool) -> Tried | None:
     return choose(values, key=lambda pair: pair[0])[1] if values else None
 
 
-def value_of(cell: Cell, column: str) -> float | None:
+def value_of(cell: Cell, column: str, metrics: Sequence[str] = ()) -> float | None:
     """Return a column of a run on the validation split, by its first decoding, or None where it has no value.
 
     In place of the perplexity of a token it is its logarithm, the negative log-likelihood in nats.
     """
+    codes = [dict(family.code) for family in required_families(cell, metrics)]  # not those of a file's former content
     found = {
         content["rows"]: value["value"]
         for content in cell.folder.all_scores()
         for value in content["values"]
-        if value["name"] == column
+        if value["name"] == column and content.get("code", {}) in codes
     }
     value = next((found[key] for key in cell.evaluations if key in found), None)
     return math.log(value) if column == NLL and value is not None else value

@@ -131,7 +131,8 @@ def collect(given: argparse.Namespace) -> RunArguments:
         UsageError: no task is named, the file is malformed, or `RunArguments` refuses a value.
     """
     values = file_values(given.config) if given.config else {"sets": []}
-    sets = values["sets"] + given.sets
+    typed = {text.partition("=")[0].strip() for text in given.sets}  # a line of the file for one method would win
+    sets = [text for text in values["sets"] if text.partition("=")[0].rpartition(":")[2] not in typed] + given.sets
     if given.sampling_seeds:
         sets.append(f"evaluation.sampling_seeds={given.sampling_seeds}")
     typed_in = _given({field.name: getattr(given, field.name, None) for field in fields(RunArguments)})

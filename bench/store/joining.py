@@ -49,13 +49,15 @@ def join(source: Path, target: Path) -> Joined:
         target: a results folder; nothing in it is changed or removed.
 
     Raises:
-        UsageError: the target is a snapshot.
+        UsageError: the target is a snapshot, or the source was submitted by other people.
         StoreError: a folder is not there, a snapshot is damaged, or a file cannot be written.
     """
     joined, store = Joined(), Store(source)
     Store(target).files.check_writable()
     if not store.files.is_snapshot and not source.is_dir():
         raise StoreError(f"'{source}' is no folder; expected a results folder or a snapshot")
+    if submitter := store.files.submitted_by:
+        raise UsageError(f"'{source}' was submitted by {submitter}, which would be lost: bench.load takes both folders")
     if source.resolve() in target.resolve().parents:
         raise UsageError(f"expected a target outside of the source, got '{target}' in '{source}'")
     for cell in store.cells():

@@ -22,8 +22,8 @@ REPOSITORY = re.compile(r"[\w.-]{1,96}(?:/[\w.-]{1,96})?")
 CONFIG_S = 30.0
 """Seconds that the hub has to list the files of a configuration: some requests, one after another."""
 BY_HAND = (
-    "name a copy of it that is here: task.hub=FOLDER, written by save_to_disk or with its files; or task.path=FILE; a "
-    "data set that was downloaded once is read from the cache"
+    "name a copy of it that is here: task.hub=FOLDER, written by save_to_disk, or task.path=FILE; a data set that was "
+    "downloaded once is read from the cache"
 )
 
 

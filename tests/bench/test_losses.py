@@ -57,19 +57,13 @@ def test_value_and_gradients_are_those_of_the_suite(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("ul_seq", r"bench\.attach"),
-        ("ditto", r"bench\.attach"),
-        ("adadec", "bench run"),
-        ("unigram", "bench run"),
-        ("label_smoothing.unigram", r"token_counts=\[V\]"),
-        ("f2softmax", r"token_counts=\[V\]"),
-        ("face", r"state: 'frequency' \[9\]; got no tensors"),
-        ("emo", r"state: 'directions' \[9, 4\]"),
-        ("mtp", "state: 'later_heads.0.0.weight'"),
-        ("loss_truncation", "'recent.cut'"),
+        ("ul_seq", r"bench\.attach"), ("ditto", r"bench\.attach"), ("adadec", "bench run"), ("unigram", "bench run"),
+        ("label_smoothing.unigram", r"token_counts=\[V\]"), ("f2softmax", r"token_counts=\[V\]"),
+        ("face", r"state: 'frequency' \[9\]; got no tensors"), ("emo", r"state: 'directions' \[9, 4\]"),
+        ("mtp", "state: 'later_heads.0.0.weight'"), ("loss_truncation", "'recent.cut'"),
         ("gold", "needs frozen model"),
     ],
-)
+)  # fmt: skip
 def test_what_is_missing_is_named(name: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         losses.loss_of(name, torch.randn(1, 3, 4), torch.randn(9, 4), torch.tensor([[1, 2, 3]]))

@@ -72,6 +72,7 @@ def test_a_difference_lands_in_its_group(path, value, group, name):
 @pytest.mark.parametrize(
     ("path", "value"),
     [("model.checkpoint_sha256", "d"), ("train.curve", [[1, 9.0]]), ("key", "bb"), ("@written", "then"),
+     ("train.validation", [[1, {"nll": 2.0}]]), ("train.kept", {"value": 2.0}),
      ("@environment.packages_sha256", "q"), ("config.decodings", ["beam=4"])],
 )  # fmt: skip
 def test_what_follows_from_the_rest_is_no_difference(path, value):

@@ -160,17 +160,12 @@ CHANGED = {**OFFICIAL, "test": manifest("test", "official", "changed upstream")}
 @pytest.mark.parametrize(
     ("cell", "scores"),
     [
-        ({}, {"ids": ("a", "b")}),
-        ({}, {"ids": ("a", "b", "d")}),
-        ({}, {"split": "valid"}),
-        ({"preset": "paper"}, {}),
-        ({"task": "ambiguous_template"}, {}),
-        ({"data": PROXY}, {}),
-        ({"data": CHANGED}, {}),
-        ({}, {"sha256": "f" * 64}),
+        ({}, {"ids": ("a", "b")}), ({}, {"ids": ("a", "b", "d")}), ({}, {"split": "valid"}),
+        ({"preset": "paper"}, {}), ({"task": "ambiguous_template"}, {}), ({"data": PROXY}, {}),
+        ({"data": CHANGED}, {}), ({}, {"sha256": "f" * 64}),
     ],
     ids=["fewer", "others", "split", "preset", "task", "trained on others", "other content", "content changed later"],
-)
+)  # fmt: skip
 def test_numbers_over_other_rows_have_a_table_of_their_own(tmp_path, cell, scores):
     scored(trained(tmp_path, "mle"), {"bleu-3": 20.0})
     scored(trained(tmp_path, "trime", **cell), {"bleu-3": 30.0}, **scores)

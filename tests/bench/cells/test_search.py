@@ -51,6 +51,7 @@ def test_trials_typed_wrongly(words: list[str]) -> None:
         (["3", "step=1/3"], "did you mean 'steps'"),
         (["execution.state_every=1,2"], "'execution.state_every' changes none: give it to --set"),
         (["3", "steps=1/3", "by=rouge-1"], "by=rouge-1 compares whole trainings"),
+        (["backbone.vocabulary=258,300"], "likelihoods of different tokens: add by=ppl/byte"),
         (["evaluation.rows=4,8"], r"--trials sets evaluation\.rows for all trials alike"),
         (["trainer.steps=1,40", "steps=1/2"], r"--trials sets trainer\.steps for all trials alike"),
     ],

@@ -67,7 +67,7 @@ def test_the_trainings_at_full_length_decide_that_did_not_fail(
 ) -> None:
     """The best trial is the worst whole training."""
 
-    def loss(cell: Any, column: str) -> float | None:
+    def loss(cell: Any, column: str, metrics: Any = ()) -> float | None:
         trainer = cell.config.trainer
         if trainer.steps == 1:
             return float(trainer.lr)

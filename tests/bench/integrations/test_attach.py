@@ -244,21 +244,15 @@ def test_what_the_objective_does_not_read_is_refused(given, message: str) -> Non
 @pytest.mark.parametrize(
     ("method", "options", "message"),
     [
-        ("f2softmax", {}, "token_counts"),
-        ("f2softmax", {"token_counts": COUNTS}, "batches"),
+        ("f2softmax", {}, "token_counts"), ("f2softmax", {"token_counts": COUNTS}, "batches"),
         ("asft", {"reference": "folder"}, "expected reference=MODEL"),
-        ("mle", {"token_counts": COUNTS}, "does not use token_counts"),
-        ("gold", {}, "reference"),
-        ("adadec", {}, "bilstm"),
-        ("mle.cache", {}, "trains no weights"),
-        ("lead", {}, "trains no weights"),
-        ("histalign", {"alhpa": 1.0}, "alpha"),
-        ("histalgn", {}, "histalign"),
-        ("dft", {}, "tailr.dft"),
+        ("mle", {"token_counts": COUNTS}, "does not use token_counts"), ("gold", {}, "reference"),
+        ("adadec", {}, "bilstm"), ("mle.cache", {}, "trains no weights"), ("lead", {}, "trains no weights"),
+        ("histalign", {"alhpa": 1.0}, "alpha"), ("histalgn", {}, "histalign"), ("dft", {}, "tailr.dft"),
         ("mle", {"reference": "a model"}, "does not use reference"),
         ("mle", {"alpha": 1.0}, "'mle' has no option 'alpha'"),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_attached_says_why(method: str, options, message: str) -> None:
     model = llama()
     with pytest.raises(UsageError, match=message):

@@ -7,7 +7,8 @@ import sys
 import pytest
 
 from bench import make
-from bench.cells.plan import make_plan
+from bench.cells.plan import PlanBuilder, make_plan
+from bench.cells.search import tuned_methods
 from bench.errors import BenchError
 from tests.bench.plugin_files import FILES, METHOD, RUN, arguments, board, write
 from tests.conftest import call
@@ -44,6 +45,16 @@ def test_what_is_not_of_its_kind_is_refused(files, file, old, new, says):
 def test_a_recipe_that_is_not_there_is_refused(files):
     with pytest.raises(BenchError, match="task 'towns' has no recipe for the preset 'paper', only for: small"):
         make_plan(arguments(preset="paper"))
+
+
+def test_two_tasks_or_tuned_methods_of_one_name_are_refused(files):
+    write(files, "hamlets", FILES["towns"])
+    with pytest.raises(BenchError, match=r"towns\.py:Towns' and another task of this command have one name"):
+        make_plan(arguments(tasks=("towns.py:Towns", "hamlets.py:Towns")))
+    write(files, "softer", FILES["soft"])
+    builder = PlanBuilder(arguments(methods=("soft.py:Soft", "softer.py:Soft")), print, print)
+    with pytest.raises(BenchError, match=r"soft\.py:Soft' and '.*softer\.py:Soft' have one name"):
+        tuned_methods(builder)
 
 
 def test_a_backbone_is_what_its_entry_says(files):

@@ -313,6 +313,15 @@ def test_submitted_rows_are_marked_and_never_mixed_with_others(
     assert differences.nunique() == 1  # each from the mle of the same submitter
     (table,) = load(ours, theirs).content["tables"]
     assert len({row["id"] for row in table["methods"]}) == 4
+    assert load(ours, theirs).compare("trime", "mle").submitted_by.tolist() == ["", "A. Author"]
+    with pytest.raises(UsageError, match=r"submitted by A\. Author, which would be lost: bench\.load takes both"):
+        join(theirs, tmp_path / "joined")
+    for folder, perplexity_of in ((ours, 5.0), (str(tmp_path / "others"), 7.0)):
+        cell = trained(Path(folder), "mle", 0)
+        scored(scored(cell, {"ppl/word": perplexity_of}, kind="likelihood", decoding=None), {"bleu-1": 1.0})
+    assert bench(*command[:2], str(tmp_path / "b"), "--submitted-by", "B", "--results", folder).code == 0
+    shown = load(ours, str(tmp_path / "b")).to_pandas().query("metric == 'ppl/word'")
+    assert dict(zip(shown.marks, shown["mean"], strict=True)) == {"": 5.0, "submitted by B": 7.0}
 
 
 def test_verify_computes_its_values_from_sums(bench: Bench, kept: tuple[str, str]) -> None:

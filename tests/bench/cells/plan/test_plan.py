@@ -52,6 +52,9 @@ def test_the_command_line_wins_over_the_file(tmp_path):
         assert other.config.trainer.precision == precision
     (other,) = again(tmp_path, found, "--seeds", "4", "--method", "trime", "--limit", "5")
     assert (other.method.name, other.config.seed, other.config.trainer.limit) == ("trime", 4, 5)
+    *_, found = plan(sets=("trainer.steps=9", "mle:trainer.steps=5"), method="tailr.power").cells
+    *_, fine_tuned = again(tmp_path, found, "--set", "trainer.steps=3")  # the file has lines for each method
+    assert (fine_tuned.config.trainer.steps, fine_tuned.parent.config.trainer.steps) == (3, 3)
 
 
 # The matrix -------------------------------------------------------------------------------------------------------
