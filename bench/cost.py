@@ -77,7 +77,7 @@ def counted(cell: Cell, bodies: dict[str, Backbone]) -> Cost:
     trainer, (total, trained, item) = cell.config.trainer, sizes_of(cell, bodies)
     if cell.reference is not None:
         total += sizes_of(cell.reference, bodies)[0]
-    n_rows, item = training_rows(cell), item * (1 + (trainer.precision == "64-true"))
+    n_rows, item = training_rows(cell), 8 if trainer.precision == "64-true" else item
     gradients = item * trained if trainer.n_steps(1) else 0
     return Cost(
         cell.key,

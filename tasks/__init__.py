@@ -162,7 +162,7 @@ KNOWN_TEXTS = {
 
 
 def find_task(name: str) -> Resolved:
-    """Return the class of a task: built in, a user's own.
+    """Return the class of a task: built in, or a user's own.
 
     Raises:
         UsageError: there is none of this name, or the class is no task.

@@ -121,7 +121,7 @@ class Board:
         return pd.DataFrame(points, columns=list(CURVE))
 
     def compare(self, first: str, second: str) -> pd.DataFrame:
-        """Return the differences of two methods in every table that has both, on the same backbone and decoding.
+        """Return the differences of two methods in every table that has both, of one backbone, decoding and submitter.
 
         `difference` is the mean of the first less the second over the seeds that both have, with its 95 % t interval
         (`low`, `high`) and the p-value of the t test (`p`), from three seeds on. `p_items` is the p-value of the paired
@@ -134,7 +134,7 @@ class Board:
             first, second: names of methods.
 
         Raises:
-            UsageError: no table has both methods on the same backbone and decoding.
+            UsageError: no table has both methods with one backbone, decoding and submitter.
         """
         import pandas as pd
 
@@ -179,7 +179,7 @@ class Board:
         if not lines:
             methods = {row.method for table in tables for row in table.rows}
             missing = [name for name in (first, second) if name not in methods]
-            hint = did_you_mean(missing[0], methods) if missing else "; no two rows share table, backbone and decoding"
+            hint = did_you_mean(missing[0], methods) if missing else "; no rows share backbone, decoding and submitter"
             raise UsageError(f"the board cannot compare '{first}' with '{second}'{hint}")
         tests = corrected_differences(pairs, families).reset_index(drop=True)
         found = pd.concat([pd.DataFrame(lines), tests], axis=1)

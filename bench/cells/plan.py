@@ -147,8 +147,9 @@ class PlanBuilder:
                 say(f"{task.name} is left out: it has no recipe for the preset {self.preset}")
         # A task that is the only one is refused with the presets that it has.
         self.found: dict[str, Resolved] = {task.name: task for task in with_recipe or tasks}
-        if twice := [task.spec for task in with_recipe or tasks if self.found[task.name].spec != task.spec]:
-            raise UsageError(f"'{twice[0]}' and another task of this command have one name: run them in two commands")
+        for task in with_recipe or tasks:
+            if (other := self.found[task.name]).code != task.code:
+                raise UsageError(f"'{task.spec}' and '{other.spec}' are both named '{task.name}': run one at a time")
         self.kinds: list[type[Task]] = [task.value for task in self.found.values()]
         self.methods = [find_method(name) for name in method_names(arguments.methods, arguments.controls)]
         check_metrics(arguments, self.kinds)

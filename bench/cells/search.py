@@ -194,7 +194,7 @@ def read_trials(words: Sequence[str]) -> Search:
     if overwritten:
         raise UsageError(f"--trials sets {', '.join(overwritten)} for all trials alike: try other settings")
     if search.by == NLL and {"backbone.vocabulary", "backbone.tokenizer"} & axes.keys():
-        raise UsageError("--trials of backbone.vocabulary compares likelihoods of different tokens: add by=ppl/byte")
+        raise UsageError("--trials of a vocabulary would compare likelihoods of different tokens: add by=ppl/byte")
     if search.by != NLL and search.steps < 1:
         raise UsageError(
             f"by={search.by} compares whole trainings, as ties are defined by likelihood: leave steps= out"
@@ -352,7 +352,7 @@ def tuned_methods(builder: PlanBuilder) -> dict[Name, Tuned]:
             method = builder.as_run(kind, method)
             tuned = found.setdefault((kind.name, method.trained_name), Tuned(kind, method))
             if tuned.method.spec != method.spec:
-                raise UsageError(f"'{tuned.method.spec}' and '{method.spec}' have one name: tune them in two commands")
+                raise UsageError(f"'{tuned.method.spec}' and '{method.spec}' are both named '{method.name}': tune one")
     return found
 
 

@@ -43,7 +43,7 @@ def run(given: argparse.Namespace) -> int:
             names = [name for name in method_names(names, controls=False) if name == typed or name not in baselines]
         wanted += [(kind, name) for name in names]
     if not wanted:
-        raise UsageError("expected the name of something to check, got none")
+        raise UsageError("expected a name, got none; bench list has the names")
     failed = False
     for kind, name in wanted:
         states: Counter[str] = Counter()

@@ -85,8 +85,9 @@ def written_for(source: str, side: Mapping[str, Held], decoding: str, notes: lis
                 raise MissingError("it has no model")
             objective, codec, task = trained_objective(held.cell)
             batch: Any = codec.prompt_batch([prompt_of(source, task, codec)])
-            stored = parse(decoding or file_values(held.cell.path / "config.yaml")["decode"])
-            how = next((one for one in stored if one.text == held.of["decoding"]["name"]), stored[0])
+            name = held.of["decoding"]["name"]  # of a plug-in, whose file the configuration has
+            stored = [one for one in parse(file_values(held.cell.path / "config.yaml")["decode"]) if one.text == name]
+            how = (parse(decoding) if decoding else stored or parse(name))[0]
             (tokens,) = generate(
                 objective, batch, how, config["trainer"]["max_target"], [seed_of(config["seed"], "write")]
             )
@@ -103,8 +104,9 @@ def prompt_of(source: str, task: Task, codec: Codec) -> Encoded:
     if "messages" in task.info.fields:
         messages = {"messages": [{"role": "user", "content": source}]}
         return task.encode([Example("0", "", "", fields=messages)], codec)[0]
-    space = " " if task.info.open_ended and not task.training_blocks else ""  # as `Task.encode` does
-    (ids,) = codec.ids([space + source])
+    if source and task.info.open_ended and not task.training_blocks:
+        source = f" {source}"  # as `Task.encode` does
+    (ids,) = codec.ids([source])
     return codec.encode("0", ids, [], ends=False)
 
 

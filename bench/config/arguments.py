@@ -131,13 +131,13 @@ def collect(given: argparse.Namespace) -> RunArguments:
         UsageError: no task is named, the file is malformed, or `RunArguments` refuses a value.
     """
     values = file_values(given.config) if given.config else {"sets": []}
-    typed = {text.partition("=")[0].strip() for text in given.sets}  # a line of the file for one method would win
-    sets = [text for text in values["sets"] if text.partition("=")[0].rpartition(":")[2] not in typed] + given.sets
-    if given.sampling_seeds:
-        sets.append(f"evaluation.sampling_seeds={given.sampling_seeds}")
+    seeds = [f"evaluation.sampling_seeds={given.sampling_seeds}"] if given.sampling_seeds else []
+    typed = {(one.section, one.name) for one in parse_sets([*given.sets, *seeds]) if one.scope is None}
+    typed |= {("trainer", "steps")} if ("trainer", "epochs") in typed else set()  # which would decide in their place
+    sets = [text for text in values["sets"] for one in parse_sets([text]) if (one.section, one.name) not in typed]
     typed_in = _given({field.name: getattr(given, field.name, None) for field in fields(RunArguments)})
     names = {name: split_names(typed_in[name]) for name in NAMES if name in typed_in}
-    values = {**values, **typed_in, **names, "sets": sets}
+    values = {**values, **typed_in, **names, "sets": [*sets, *given.sets, *seeds]}
     if "tasks" not in values:
         raise UsageError("say what to run: --task NAME (see: bench list tasks)")
     return RunArguments(**values)

@@ -92,8 +92,6 @@ class TrainerConfig:
     def __post_init__(self) -> None:
         if self.patience and not self.select:
             object.__setattr__(self, "select", NLL)
-        if self.schedule == "steps" and not (self.decay < 1 and self.decay_epochs):
-            raise UsageError("trainer.schedule=steps needs trainer.decay, below 1, and trainer.decay_epochs")
 
     def n_steps(self, rows: int) -> int:
         """Optimiser steps for a training split of so many rows; 0 for no training."""

@@ -281,13 +281,16 @@ def cell_config(
         training["limit"] = limit
     if method.untrained:
         training |= {"steps": 0, "epochs": 0.0}
+    trainer = TrainerConfig(**read_options(TrainerConfig, training, "trainer."))
+    if trainer.schedule == "steps" and not (trainer.decay < 1 and trainer.decay_epochs):
+        raise UsageError("trainer.schedule=steps needs trainer.decay, below 1, and trainer.decay_epochs")
     return CellConfig(
         task=task.name,
         method=method.trained_name,
         backbone=name,
         seed=seed,
         preset=preset,
-        trainer=TrainerConfig(**read_options(TrainerConfig, training, "trainer.")),
+        trainer=trainer,
         evaluation=EvaluationConfig(**read_options(EvaluationConfig, values("evaluation"), "evaluation.")),
         decodings=decodings_by(method, chosen, decode),
         task_options=options("task", f"task '{task.name}'", task),

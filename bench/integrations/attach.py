@@ -131,7 +131,7 @@ def attach(
         model: a causal or an encoder-decoder model of `transformers`, or a model of `peft` around one. A method that
             starts from a trained model starts from this one's weights.
         method: a name of `bench list methods`, such as `histalign.released`; `file.py:Class`, or a class.
-        tokenizer: the model's; a loss of your own may need it, and no built-in one does.
+        tokenizer: the model's, where a loss of your own needs it, or its end token is not in the model's configuration.
         reference: the frozen model that a method such as `asft` compares with, e.g. `copy.deepcopy(model)`; of the
             same vocabulary.
         token_counts: [V] how often each token is a target of the training data, for methods that ask for it.
@@ -434,8 +434,6 @@ def batch_of(arguments: Mapping[str, Any], model: Any, name: str) -> Batch:
 def with_labels(model: Any, attached: Attached, arguments: Mapping[str, Any]) -> Any:
     """Return the loss of the objective in training, the method's own negative log-likelihood in evaluation."""
     batch, n_items = batch_of(arguments, model, attached.objective.name), arguments.get("num_items_in_batch")
-    if n_items is not None:
-        n_items = torch.as_tensor(n_items).clamp(min=1)  # a step whose rows have no target
     targets, logits = batch["labels"], None  # [B, T]
     if not model.config.is_encoder_decoder:  # each token is the target of the position before it
         targets = pad(targets[:, 1:], (0, 1), value=IGNORED)
@@ -447,7 +445,9 @@ def with_labels(model: Any, attached: Attached, arguments: Mapping[str, Any]) ->
             rows = zip(logits.to(sum_dtype(logits)), targets, strict=True)
             total = torch.stack([cross_entropy(row, wanted, reduction="sum") for row, wanted in rows]).sum()
             n_tokens = (targets != IGNORED).sum().clamp(min=1)
-    return output_of(model, loss=total / (n_tokens if n_items is None else n_items), logits=logits)
+    if n_items is not None:
+        n_tokens = torch.as_tensor(n_items).clamp(min=1)  # 0 in a step whose rows have no target
+    return output_of(model, loss=total / n_tokens, logits=logits)
 
 
 def training_loss(model: Any, attached: Attached, batch: Batch, targets: Tensor, n_items: Any) -> tuple[Tensor, Tensor]:

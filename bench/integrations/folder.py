@@ -82,7 +82,6 @@ def trained_objective(run: CellFolder, *, weights: bool = True) -> tuple[Objecti
     from bench.models.core.rebuild import StoredText, tokenizer_content
     from bench.models.core.run_context import RunContext
     from bench.store.checkpoints import load_checkpoint, load_verified
-    from bench.store.store import TOKENIZER
     from bench.tasks import find_task
     from bench.tasks.encode.codec import Codec
 
@@ -98,12 +97,12 @@ def trained_objective(run: CellFolder, *, weights: bool = True) -> tuple[Objecti
             f"'{method.spec}' has changed since '{run.path}' was trained: expected the source with the SHA-256 "
             f"{content['method'].get('source_sha256')}; restore the file, or run it again"
         )
-    options = dict(config["backbone_options"])
+    options, tokenizer = dict(config["backbone_options"]), None
     if "tokenizer" in options:  # of a backbone from scratch
         options["tokenizer"] = str(run.path)
-    stored_tokenizer = run.path / TOKENIZER  # of a backbone from scratch, which may have no option for it
-    tokenizer = bpe_tokenizer(task, 0, str(stored_tokenizer)) if stored_tokenizer.is_file() else None
-    text = StoredText({"tokenizer": tokenizer and tokenizer_content(tokenizer), "markers": task.markers})
+    elif config["backbone"] == "bilstm":  # which has no such option
+        tokenizer = tokenizer_content(bpe_tokenizer(task, 0, str(run.path)))
+    text = StoredText({"tokenizer": tokenizer, "markers": task.markers})
     backbone = backbone_factory(typed["backbone"])(config["backbone"], text, config["seed"], **options)
     objective = method.objective(backbone, config["method_options"])
     objective.setup_run(RunContext(seed=config["seed"], token_counts=_no_counts))

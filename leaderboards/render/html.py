@@ -227,7 +227,8 @@ def _best(ranked: Sequence[Any], controls: Sequence[Any], of_mle: list[str], nam
     for row in (row for row in ranked[1:] if row["method"] not in alike):
         theirs = row["values"][name]
         if theirs["differs"] and (theirs["difference"] > 0) == way and row["method"] != best["method"]:
-            of = "" if theirs["against"] == value["against"] else f" from another row of {BASELINE}"
+            same = theirs["against"] in (value["against"] or theirs["against"], best["id"])
+            of = "" if same else f" from another row of {BASELINE}"
             others.setdefault(row["method"], f"{stated(row)} ({signed(theirs['difference'])}{of})")
     if others:
         more = f" and {len(others) - NAMED} more" if len(others) > NAMED else ""

@@ -295,7 +295,7 @@ def test_no_key_of_the_environment_is_stored(tiny_store):
         (["report", "--output", "."], 2, "expected a file after --output, found the folder '.'"),
         (["check", "focal.py"], 2, "expected a class of 'focal.py', found the file alone; type focal.py:Name"),
         (["check", "nothing"], 2, "no method, task, metric, backbone or decoding 'nothing'; bench list has the names"),
-        (["check", ""], 2, "expected the name of something to check, got none"),
+        (["check", ""], 2, "expected a name, got none; bench list has the names"),
         (["report", "--format", "cvs"], 2, "no --format 'cvs'; did you mean 'csv'?"),
         (["list", "method"], 2, "no kind 'method'; did you mean 'methods'?"),
         (["store", "status", "--task", "logicnl"], 2, "no task 'logicnl'; did you mean 'logicnlg'?"),

@@ -80,6 +80,8 @@ def test_what_is_typed_in_wins_over_the_recipe_and_a_scope_over_all():
 def test_epochs_typed_in_win_over_the_steps_of_a_recipe():
     assert (config().trainer.steps > 0, config("trainer.epochs=2").trainer.steps) == (True, 0)
     assert config("trainer.epochs=2", "trainer.steps=5").trainer.steps == 5
+    with pytest.raises(UsageError, match=r"schedule=steps needs trainer\.decay, below 1, and trainer\.decay_epochs"):
+        config("trainer.schedule=steps")
 
 
 def test_a_general_value_typed_in_wins_over_a_scoped_one_of_the_recipe():

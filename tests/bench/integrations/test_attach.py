@@ -199,7 +199,7 @@ def test_losses_over_written_texts_take_the_tokens_of_their_own_process() -> Non
     model(**given, num_items_in_batch=tokens).loss.backward()
 
 
-@pytest.mark.parametrize("method", ["mle", "histalign.released"])
+@pytest.mark.parametrize("method", ["mle", "histalign.released", "ul_seq"])
 def test_a_step_without_targets_changes_nothing_and_labels_of_another_shape_are_refused(method: str) -> None:
     model, given = attach(llama(), method), batch()
     empty = {**given, "labels": torch.full_like(given["labels"], -100)}

@@ -49,11 +49,11 @@ def test_a_recipe_that_is_not_there_is_refused(files):
 
 def test_two_tasks_or_tuned_methods_of_one_name_are_refused(files):
     write(files, "hamlets", FILES["towns"])
-    with pytest.raises(BenchError, match=r"towns\.py:Towns' and another task of this command have one name"):
+    with pytest.raises(BenchError, match=r"towns\.py:Towns' and '.*hamlets\.py:Towns' are both named 'towns'"):
         make_plan(arguments(tasks=("towns.py:Towns", "hamlets.py:Towns")))
     write(files, "softer", FILES["soft"])
     builder = PlanBuilder(arguments(methods=("soft.py:Soft", "softer.py:Soft")), print, print)
-    with pytest.raises(BenchError, match=r"soft\.py:Soft' and '.*softer\.py:Soft' have one name"):
+    with pytest.raises(BenchError, match=r"soft\.py:Soft' and '.*softer\.py:Soft' are both named 'soft'"):
         tuned_methods(builder)
 
 

@@ -55,6 +55,8 @@ def test_the_command_line_wins_over_the_file(tmp_path):
     *_, found = plan(sets=("trainer.steps=9", "mle:trainer.steps=5"), method="tailr.power").cells
     *_, fine_tuned = again(tmp_path, found, "--set", "trainer.steps=3")  # the file has lines for each method
     assert (fine_tuned.config.trainer.steps, fine_tuned.parent.config.trainer.steps) == (3, 3)
+    *_, fine_tuned = again(tmp_path, found, "--set", "trainer.epochs=2")
+    assert (fine_tuned.config.trainer.steps, fine_tuned.config.trainer.epochs) == (0, 2)
 
 
 # The matrix -------------------------------------------------------------------------------------------------------
