@@ -98,7 +98,7 @@ def written_for(source: str, side: Mapping[str, Held], decoding: str, notes: lis
 
 
 def prompt_of(source: str, task: Task, codec: Codec) -> Encoded:
-    """Return a text that the user has typed as the task gives one to a model: of a chat, as a message of the user."""
+    """Return the prompt for a typed text, encoded as the task does it; in a chat it is a message of the user."""
     from bench.tasks.core.example import Example
 
     if "messages" in task.info.fields:

@@ -200,7 +200,7 @@ class Snapshot(Files):
 
 
 def _listed(column: pa.ChunkedArray) -> list[Any]:
-    """Return a column as a list, in which equal texts are one object: there are few, and some are long."""
+    """Return a column as a list in which equal texts are one object, since a few long texts repeat."""
     import pyarrow as pa
 
     if column.type != pa.string():
@@ -212,7 +212,7 @@ def _listed(column: pa.ChunkedArray) -> list[Any]:
 
 @cache
 def _parsed(text: str) -> Any:
-    """Return what a JSON text says, which is not to be changed: many rows have the same."""
+    """Return the content of a JSON text; many rows share it, so nobody may change it."""
     return json.loads(text)
 
 

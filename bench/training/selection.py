@@ -59,7 +59,7 @@ class Selection(Callback):
         self.without_better = state_dict["without_better"]
 
     def on_train_start(self, trainer: Trainer, module: LightningModule) -> None:
-        """Stop at once where the state is of a training that had ended early."""
+        """Stop at once if the stored training has already ended early."""
         trainer.should_stop |= 0 < self.patience <= self.without_better
 
     def on_validation_end(self, trainer: Trainer, module: LightningModule) -> None:

@@ -67,7 +67,7 @@ def train(
     """
     rows = task.loader_rows("train")
     steps = config.n_steps(len(rows))
-    interval = min(config.validation_interval(len(rows)), steps)  # at the end, where an epoch is longer
+    interval = min(config.validation_interval(len(rows)), steps)  # once, at the end, if the training is shorter
     recorder = Recorder(steps, execution.accumulate, events)
     if not steps:
         task.setup_run(None)
