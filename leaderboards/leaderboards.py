@@ -59,9 +59,7 @@ class Leaderboards:
         why = f" ({'; '.join(self.notes)})" if self.notes else ""
         makes = "bench run --task logicnlg --method mle makes some"
         if "--limit" in why:
-            makes = (
-                "the table of a limited run is printed by the run alone; the same command without --limit makes scores"
-            )
+            makes = "the run alone prints the table of a limited run; the same command without --limit makes scores"
         elif tasks and (others := set(stored).difference(tasks)):
             makes = f"there are runs of {', '.join(sorted(others))}"
         of = f" of {', '.join(tasks)}" if tasks else ""
@@ -114,7 +112,7 @@ class Leaderboards:
 
 
 def leaderboards_of(
-    store: Store, tasks: Sequence[str] | None = None, columns: str = "default", limited: bool = False, full: bool = True
+    store: Store, tasks: Sequence[str] | None = None, limited: bool = False, full: bool = True
 ) -> Leaderboards:
     """Return the leaderboards of a store; the arguments are those of `tables` and `with_statistics`.
 
@@ -122,7 +120,7 @@ def leaderboards_of(
         MissingError: the store has nothing to show.
         StoreError: it has nothing to show but damaged files.
     """
-    found, left_out = tables(store, tasks, columns, limited)
+    found, left_out = tables(store, tasks, limited=limited)
     if store.damaged and not found:
         raise StoreError(f"'{store.root}' has nothing to show but {number_of(len(store.damaged), 'damaged files')}")
     below = [

@@ -25,7 +25,6 @@ class ASFT(Objective):
     has trained. Under `bench.attach` the frozen model is the argument `reference`.
 
     Args:
-        backbone: any.
         alpha: weight of the divergence.
     """
 

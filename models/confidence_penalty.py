@@ -22,7 +22,6 @@ class ConfidencePenalty(Objective):
     It is meant to make a model less confident; a temperature chosen on validation text does that without training.
 
     Args:
-        backbone: any.
         beta: weight of the entropy; 0 is maximum likelihood.
     """
 

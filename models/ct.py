@@ -36,7 +36,6 @@ class CT(Objective):
     Controls: decoders that repeat less without training.
 
     Args:
-        backbone: any.
         window: M, at least 1.
         length: how many of the first targets of a row have the contrastive term, at least 2.
         variant: what a repeated token counts.

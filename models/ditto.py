@@ -46,7 +46,6 @@ class Ditto(MLE):
     Controls: `mle.continued`, and decoders that suppress repetition without training.
 
     Args:
-        backbone: any.
         mix: share of the steps that are on repeated spans, 0 to 1.
         decay: what a probability should be as a share of that of one repetition before, 0 to 1.
         span: tokens of a span at most; a third of a running text at most, half of the most target tokens otherwise.

@@ -31,7 +31,6 @@ class EAFT(Objective):
     It is meant for pretrained models: an untrained one is uncertain everywhere, and the weights then are all near 1.
 
     Args:
-        backbone: any.
         alpha: power of the normalised entropy.
     """
 

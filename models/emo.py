@@ -43,7 +43,6 @@ class EMO(Objective):
     has the embedding of another one: a gain that remains there is not due to the meaning of tokens.
 
     Args:
-        backbone: any.
         variant: how the ratio is computed.
         embedding: `own`, or `shuffled` over tokens, drawn by the seed of the run.
     """

@@ -52,7 +52,6 @@ class FACE(Objective):
     its own batch first; their counts are added at the end of the step.
 
     Args:
-        backbone: any.
         form: the first letter says whose frequency, of the output or of the ground truth; the last two when the weight
             is chosen, before (`pr`) or after (`po`) the prediction.
         variant: what is counted, and when.

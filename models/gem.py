@@ -32,7 +32,6 @@ class GEM(Objective):
       of the linear one.
 
     Args:
-        backbone: any.
         beta: temperature of q; at 1 the gradient of the linear form is that of maximum likelihood.
         h: what the difference of logits goes through.
         scale: of the difference in the log-sigmoid; without effect in the linear form.

@@ -41,7 +41,6 @@ class GOLD(Objective):
     Without rewards and floor it is DFT. Control: `mle.continued`.
 
     Args:
-        backbone: any.
         reward: `s` of probabilities, `p` of their logarithms.
         floor: smallest weight by the policy, 0 to 1.
         least: smallest reward, at least 0.

@@ -57,7 +57,6 @@ class HistAlign(Objective):
     `base="trime"` the base is TRIME's loss as its equation says.
 
     Args:
-        backbone: any.
         alpha: weight of the ranking term, at least 0; 1.0, and 0.5 on LogicNLG (paper, A and A.4).
         margin: lambda of eq. 5, the margin per rank, at least 0; 0.001 (paper, A).
     """

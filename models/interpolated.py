@@ -152,7 +152,6 @@ class MLEKNN(Interpolated):
     temperature. At the first of them all neighbours count about alike, at the last one hardly any but the nearest.
 
     Args:
-        backbone: any.
         keys: most entries of the datastore.
         k: neighbours that are read.
     """

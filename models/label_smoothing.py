@@ -31,7 +31,6 @@ class LabelSmoothing(Objective):
     so is the control, `mle.calibrated`.
 
     Args:
-        backbone: any.
         eps: share that is spread; 0 is maximum likelihood.
         distribution: u.
     """

@@ -41,7 +41,6 @@ class LossTruncation(Objective):
     that leave out unlikely tokens of a model that was trained on everything.
 
     Args:
-        backbone: any.
         dropped: share of recent rows that is above the cut.
         size: how many losses are kept.
         min_count: how many losses come before the first cut; at least `size`.

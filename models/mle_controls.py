@@ -33,9 +33,6 @@ class MLECalibrated(Objective):
     Source: Guo et al. 2017, temperature scaling, as it is known (secondary); there T is the minimum itself, here the
     best of a grid. T = 1, the model alone, is on the grid. Likelihoods and texts are all of softmax(z / T); what is
     greedy stays as it was.
-
-    Args:
-        backbone: any.
     """
 
     name = "mle.calibrated"
@@ -90,7 +87,6 @@ class MLETempered(Objective):
     and texts are all of softmax(beta z); what is greedy stays as it was.
 
     Args:
-        backbone: any.
         beta: of GEM.
     """
 

@@ -13,12 +13,11 @@ import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 from torch import Tensor
 
-from bench.decodings.core.sampler import Sampler
 from bench.decodings.samplers import MinP, Typical
 from bench.models.core.continuations import Written, write
 from bench.models.core.entry import Compatibility
@@ -122,7 +121,6 @@ class MLEPenalty(Decoded):
     Source: Keskar et al. 2019, section 4.1. Control of unlikelihood and of all that claims to repeat less.
 
     Args:
-        backbone: any.
         under: the decoding under which the penalty is chosen; give that of the run where it is another one.
     """
 
@@ -154,6 +152,7 @@ class Sampled(Decoded):
 
     own_decoding = "sample"
     under: str = "sample"
+    sampler: ClassVar[type[Any]]
 
     @classmethod
     def why_not(cls, fit: Compatibility) -> str | None:
@@ -162,13 +161,10 @@ class Sampled(Decoded):
             return "samples its texts, and rows with a source are decoded without chance"
         return super().why_not(fit)
 
-    @abstractmethod
-    def sampler(self, chosen: float) -> Sampler:
-        """Return the sampler with a number."""
-
     def decoded(self, log_probs: Tensor, tokens: TokenSlice, chosen: float) -> Tensor:
         """Log-probabilities, -inf where the sampler would not draw, [n, V]."""
-        return log_probs.masked_fill(~self.sampler(chosen).kept(log_probs), -math.inf)
+        sampler = self.sampler(**{self.sampler.main_option: chosen})
+        return log_probs.masked_fill(~sampler.kept(log_probs), -math.inf)
 
 
 class MLEMinP(Sampled):
@@ -177,10 +173,7 @@ class MLEMinP(Sampled):
     name = "mle.min_p"
     version = 1
     choices = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3)
-
-    def sampler(self, chosen: float) -> Sampler:
-        """Min-p of that share of the best token."""
-        return MinP(p=chosen)
+    sampler = MinP
 
 
 class MLETypical(Sampled):
@@ -189,7 +182,4 @@ class MLETypical(Sampled):
     name = "mle.typical"
     version = 1
     choices = (0.99, 0.95, 0.9, 0.7, 0.5, 0.2)
-
-    def sampler(self, chosen: float) -> Sampler:
-        """Typical sampling of that mass."""
-        return Typical(tau=chosen)
+    sampler = Typical

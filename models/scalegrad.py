@@ -40,7 +40,6 @@ class ScaleGrad(Objective):
     Controls: decoders that also repeat less. They train nothing.
 
     Args:
-        backbone: any.
         gamma: above 0 and at most 1; the authors take 0.2, 0.5 and 0.8.
         variant: whether 1e-8 is added.
     """

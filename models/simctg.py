@@ -37,7 +37,6 @@ class SimCTG(Objective):
     to the training.
 
     Args:
-        backbone: any.
         margin: rho, 0 to 2; with 0 there is no hinge. States with a cosine below 1 - margin are left alone.
         variant: over which pairs the mean is taken.
     """

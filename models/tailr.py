@@ -50,7 +50,6 @@ class TaiLr(Objective):
     Its numbers trade likelihood for something else, so they cannot be picked by likelihood.
 
     Args:
-        backbone: any.
         form: which weight or loss.
         gamma: of `tailr`, 0 to 1.
         floor: of `tailr`, the smallest weight.

@@ -24,7 +24,6 @@ class TRIME(Objective):
     Source: Zhong et al. 2022; HistAlign (Wan et al. 2023) section 3.2, l_trime.
 
     Args:
-        backbone: any.
         variant: `paper` compares the target with the tokens in the memory. `released` compares labels with labels, as
             HistAlign's code does (modeling_gpt2.py, calc_loss): where a task masks the labels of its prompt, the
             entries of the prompt never count for a target, they only enter the normaliser. Encoder-decoder models are

@@ -64,7 +64,6 @@ class ULSeq(MLE):
     did not try.
 
     Args:
-        backbone: any.
         mix: share of the steps that are on sequences, 0 to 1.
         prefix: tokens of a prompt on running text; `continuation` and `ngram` too are at least 1.
         continuation: tokens written behind it.
@@ -161,12 +160,8 @@ class ULTokenSeq(ULSeq):
     `ULSeq` say what the two objectives are, and where the released code differs.
 
     Args:
-        backbone: any.
         alpha: weight of the token-level unlikelihood, at least 0.
-        mix: share of the steps that are on sequences, 0 to 1.
-        prefix: tokens of a prompt on running text; `continuation` and `ngram` too are at least 1.
-        continuation: tokens written behind it.
-        ngram: length of the n-grams that may not occur twice.
+        mix, prefix, continuation, ngram: as of `ULSeq`.
         variant: of both objectives.
     """
 

@@ -45,9 +45,7 @@ class Chat(Pairs):
             files that together are one set. Rows are held out from the training rows, 5 % of them for each split that
             has no file, by a hash of the first message of the user, so that the answers of one conversation stay
             together. Empty: the folder `chat` of the data folder, else the built-in sample.
-        valid_path: file or folder of the validation split.
-        test_path: file or folder of the test split.
-        title: name of the rows, which tables show in place of `own`; it changes no number and no key.
+        valid_path, test_path, title: as of `Pairs`.
     """
 
     name: str = "chat"

@@ -55,20 +55,11 @@ class Text(Task):
             `kjv.train.txt.gz`; or a folder of files that together are one text. Documents are held out from the
             training text, 5 % of them for each split that has no file, by a hash of their words. Empty: the folder
             `text` of the data folder, else the built-in sample.
-        valid_path: file or folder of the validation split.
-        test_path: file or folder of the test split.
         field: which field of a jsonl record, or column of a csv or tsv file or a data set, holds a document.
         document: what is a document in plain text: a line, lines up to a blank one, or a file.
         words: longest passage, in words.
         prompt_words: words of the prompt that generation starts from; the rest of a passage is its true continuation.
-        hub: a data set of the hub, `owner/name`, or a folder that `save_to_disk` wrote, in place of `path`; splits it
-            does not have are held out in the same way.
-        config: name of its configuration; empty for the only or default one.
-        revision: its commit, branch or tag; empty for the newest one. All but a commit is shown as `unpinned`.
-        train_split: what it calls the training split; empty for `train`.
-        valid_split: the validation split; empty for `valid`, `validation`, `val` or `dev`.
-        test_split: the test split; empty for `test`.
-        title: name of the text, which tables show in place of `own`; it changes no number and no key.
+        valid_path, test_path, hub, config, revision, train_split, valid_split, test_split, title: as of `Pairs`.
     """
 
     name: str = "text"

@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -116,12 +117,11 @@ def holder_of(folder: Path) -> str:
     if not (folder / LOCK).exists():
         return ""
     try:
-        with locked(folder):
-            return ""
+        with suppress(StoreError), locked(folder):  # where no file can be written, nobody holds it
+            pass
     except LockedError as error:
         return f"it {error}"
-    except StoreError:  # nobody can lock or write a file there
-        return ""
+    return ""
 
 
 def status_line(run: Mapping[str, Any]) -> str:

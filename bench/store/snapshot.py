@@ -206,8 +206,8 @@ def _listed(column: pa.ChunkedArray) -> list[Any]:
     if column.type != pa.string():
         return column.to_pylist()
     encoded = column.combine_chunks().dictionary_encode()
-    texts = [*encoded.dictionary.to_pylist(), None]
-    return [texts[place] for place in encoded.indices.fill_null(-1).to_pylist()]
+    texts = dict(enumerate(encoded.dictionary.to_pylist()))
+    return list(map(texts.get, encoded.indices.to_pylist()))  # None has no text; `fill_null` imports a lot
 
 
 @cache

@@ -399,10 +399,9 @@ def tolerance(metric: str, published: float) -> float:
     >>> tolerance("rouge-l", 34.7), tolerance("ppl/token", 25.0), tolerance("acc@2/full", 50.0)
     (0.5, 0.5, 3.0)
     """
-    for patterns, absolute, share in TOLERANCES:
-        if any(is_named(metric, pattern) for pattern in patterns):
-            return max(absolute, share * abs(published))
-    raise AssertionError("the last pattern fits every metric")
+    fitting = (limits for patterns, *limits in TOLERANCES if any(is_named(metric, pattern) for pattern in patterns))
+    absolute, share = next(fitting)  # the last pattern fits every metric
+    return max(absolute, share * abs(published))
 
 
 def half_digit(printed: str) -> float:

@@ -21,8 +21,7 @@ def load_tapas(checkpoint: str = CHECKPOINT) -> Verifier:
     """Load the verifier; arguments and errors as for `verifiers.load`."""
     from transformers import TapasForSequenceClassification, TapasTokenizer
 
-    classes = TapasForSequenceClassification, TapasTokenizer
-    return verifiers.load(checkpoint, *classes, "entailed", position=1)
+    return verifiers.load(checkpoint, TapasForSequenceClassification, TapasTokenizer, "entailed", position=1)
 
 
 def tapas(tables: Sequence[TableText], sentences: Sequence[str], verifier: Verifier) -> list[bool]:

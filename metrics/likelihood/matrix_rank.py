@@ -42,8 +42,6 @@ def singular_values(log_probs: Tensor) -> Tensor:
     """
     _check_finite(log_probs)
     matrix = log_probs.detach().to(torch.float64)
-    if min(matrix.shape) == 0:
-        return matrix.new_zeros(0)
     if matrix.shape[0] < matrix.shape[1]:
         matrix = matrix.T
     triangle = torch.linalg.qr(matrix, mode="r").R  # [m, m] with m = min(N, V)

@@ -154,12 +154,10 @@ def f2_decoder(
     adds 0.02 M.
 
     Args:
-        name: unused.
-        texts: the task, which trains the tokenizer.
+        name, texts, tokenizer: as of `small_causal`.
         seed: of the weights, N(0, 0.02).
         vocabulary: tokens of the BPE; 30,000 on WikiText-103, 40,000 on Melo-Lyrics.
         context: most positions of a row; 1,024, and 512 on Melo-Lyrics.
-        tokenizer: a `tokenizer.json` or the folder of a training, to share its vocabulary.
     """
     from transformers import OPTConfig, OPTForCausalLM
 

@@ -164,8 +164,7 @@ def released_ranking(
         ranks: `[n, M]`, a permutation in each row. The released code's are those of `ranks_of`, with the M entries
             being every labelled state of the text (T-1 for T input ids) or every source position.
         positive: `[n, M]` bool, candidates that carry the target.
-        candidates: `[n, M]` bool, entries that form pairs; those that are not positive are negatives.
-        margin: per step of rank.
+        candidates, margin: as of `ranked_hinge`.
         over_offsets: `mean` or `sum`.
         stops: `[n]`, falling, such that every positive of a row has a rank below it; without it all are looked at.
 

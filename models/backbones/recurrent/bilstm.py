@@ -256,9 +256,7 @@ def bilstm(
     exemplar_width 50, 50,000 words, GloVe, not tied. What `variant=released` changes stands at the head of this file.
 
     Args:
-        name: unused.
-        texts: the task, which trains the tokenizer.
-        seed: of the weights.
+        name, texts, seed: as of `small_causal`.
         vocabulary: tokens of the vocabulary made from the task's own training text.
         width: of the decoder and of each direction of the encoder.
         layers: of the encoder.
