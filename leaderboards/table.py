@@ -85,7 +85,7 @@ class Table:
         if not self.whole:
             reasons.append(f"only {self.n:,} rows of the {self.split} split")
         if self.preset == "mid" and self.pretrained:
-            reasons.append(f"test rows may be in the pretraining data of {' and '.join(self.pretrained)}")
+            reasons.append("test rows may be in the pretraining data")
         return "; ".join(reasons)
 
     @property

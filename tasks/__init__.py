@@ -12,7 +12,7 @@ class TaskEntry(Entry):
     """A task and how its leaderboard looks.
 
     Args:
-        columns: shown by default, in this order; `bench report --columns all` shows the rest.
+        columns: shown by default, in this order; `bench report --metric '*'` shows the rest.
         primary: the column rows are sorted by.
         title: the name that its publishers write; empty where that is the task's.
     """

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from bench.base.printable import number_of, one_line
 from bench.base.registry import all_names
-from bench.errors import BenchError, UsageError, nearest
+from bench.errors import BenchError
 from bench.leaderboards.render.text_table import console_of, escaped, markdown_table
 from bench.metrics.diversity.copying import words_of
 from bench.models import METHODS
@@ -159,26 +159,6 @@ def read(store: Store, side: Mapping[str, Held], task_of: TaskOf) -> tuple[list[
         for name in sorted(shared)
     ]
     return samples, list(notes)
-
-
-def picked(samples: Sequence[Sample], n: int, row: str | None = None) -> list[Sample]:
-    """Return the rows to show.
-
-    Args:
-        samples: all rows.
-        n: most rows; those whose texts differ most come first.
-        row: id of the only row to show.
-
-    Raises:
-        UsageError: there is no such row.
-    """
-    if row is None:
-        return most_different(samples)[:n]
-    known = {sample.id: sample for sample in samples}
-    if row not in known:
-        example = nearest(row, known) or next(iter(known), "")
-        raise UsageError(f"no row '{row}' that all these methods have; there is, for example, '{example}'")
-    return [known[row]]
 
 
 def most_different(samples: Sequence[Sample]) -> list[Sample]:

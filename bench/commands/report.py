@@ -25,7 +25,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--metrics",
         action="append",
         metavar="NAMES",
-        help="show columns of these alone: names with commas, or globs",
+        help="show columns of these alone, such as '*' for every metric: names with commas, or globs",
     )
     parser.add_argument(
         "--format",
@@ -36,7 +36,6 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--output", type=Path, metavar="FILE", help="file to write; html is by default in the store")
     parser.add_argument("--json", action="store_const", const="json", dest="format", help="same as --format json")
-    parser.add_argument("--columns", default="default", choices=["default", "all"], help="all: every metric stored")
 
 
 def run(given: argparse.Namespace) -> int:
@@ -46,8 +45,6 @@ def run(given: argparse.Namespace) -> int:
         UsageError: no file is named for the page of a snapshot, or a folder in place of a file.
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # more threads of numpy take a fifth more work and no less time
-    from bench.leaderboards.leaderboards import leaderboards_of
-
     path, store = given.output, Store(Path(given.results))
     if path is not None and path.is_dir():
         raise UsageError(f"expected a file after --output, found the folder '{path}'")
@@ -58,8 +55,10 @@ def run(given: argparse.Namespace) -> int:
     collects = gc.isenabled()
     gc.disable()  # tables have no circles of objects, and the search for them takes a sixth of the time
     try:
+        from bench.leaderboards.leaderboards import leaderboards_of
+
         full = given.metric is not None or given.format in ("csv", "json")
-        found = leaderboards_of(store, task_names(given.task, store), given.columns, full=full)
+        found = leaderboards_of(store, task_names(given.task, store), full=full)
         methods, metrics = (split_names(names) if names else None for names in (given.method, given.metric))
         found = found.filtered(None, methods, metrics)
         from bench.leaderboards.render.formats import render

@@ -26,7 +26,6 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--method", action="append", metavar="NAMES", help="names with commas; default all")
     parser.add_argument("--decode", metavar="D", help="e.g. greedy; default the one that most methods have")
     parser.add_argument("--n", type=positive, default=5, metavar="N", help="rows to show; default 5")
-    parser.add_argument("--row", metavar="ID", help="this row only")
     parser.add_argument("--source", metavar="TEXT", help="let the stored models generate for this text instead")
     parser.add_argument("--format", default="terminal", choices=["terminal", "markdown"], help="default terminal")
     add_options(parser, "--results", "--set", "--data-dir")
@@ -34,7 +33,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Print them; return 0, or 1 where files are damaged."""
-    from bench.board.samples import holding, in_markdown, picked, read, shown, side_by_side
+    from bench.board.samples import holding, in_markdown, most_different, read, shown, side_by_side
 
     render = in_markdown if given.format == "markdown" else shown
     store, decoding = Store(Path(given.results)), given.decode or ""
@@ -56,7 +55,7 @@ def run(given: argparse.Namespace) -> int:
         sys.stdout.write(render([heading], samples, notes))
         return 0 if samples else MissingError.exit_code
     samples, unread = read(store, side, tasks_of(given).of)
-    sys.stdout.write(render([heading], picked(samples, given.n, given.row), [*notes, *unread]))
+    sys.stdout.write(render([heading], most_different(samples)[: given.n], [*notes, *unread]))
     return say_damaged(store)
 
 

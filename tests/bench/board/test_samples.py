@@ -67,12 +67,10 @@ def test_texts_stand_side_by_side_with_prompt_and_reference(bench, tmp_path):
     assert ended.out.startswith("wikitext103 · test split · preset small · seed 0 · greedy\n")
 
 
-def test_one_row_one_decoding_and_some_methods_can_be_asked_for(bench, tmp_path):
+def test_one_decoding_and_some_methods_can_be_asked_for(bench, tmp_path):
     three(tmp_path)
     written(tmp_path, "histalign", {"r1": "by beam"}, decoding="beam=4+max_new_tokens=5")
     where = ("--results", str(tmp_path))
-    one = bench("samples", *where, "--row", "r1").out
-    assert "prompt: r1" in one and "prompt: r2" not in one  # noqa: PT018
     assert "by beam" in bench("samples", *where, "--decode", "beam=4").out
     assert "two cats" not in bench("samples", *where, "--method", "mle").out
     ended = bench("samples", *where, "--method", "mle,face")
@@ -108,7 +106,6 @@ def test_what_to_run_is_said_where_nothing_is_stored(bench, tmp_path):
     [
         (("--method", "mel"), "did you mean 'mle'"),
         (("--task", "logicnl"), "did you mean 'logicnlg'"),
-        (("--row", "r11"), "there is, for example, 'r1'"),
     ],
 )
 def test_unknown_names_have_a_neighbour(bench, tmp_path, arguments, message):

@@ -113,9 +113,9 @@ def test_notes_are_in_json_and_below_the_tables_for_people(root):
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_the_command_prints_the_table_and_nothing_else(root, bench, form):
-    ended = bench("report", "--results", str(root), "--task", "logicnlg", "--format", form, "--columns", "all")
+    ended = bench("report", "--results", str(root), "--task", "logicnlg", "--format", form)
     assert (ended.code, ended.err) == (0, "")
-    assert ended.out == rendered(root, form, tasks=["logicnlg"], columns="all")
+    assert ended.out == rendered(root, form, tasks=["logicnlg"])
     assert bench("report", "--results", str(root), "--task", "ambiguous_template").code == 3
 
 

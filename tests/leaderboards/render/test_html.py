@@ -8,7 +8,8 @@ import pytest
 from bench.leaderboards.claim.claim_files import read
 from bench.leaderboards.claim.evaluation import evaluate
 from bench.leaderboards.claim.report import content as claims_of
-from bench.leaderboards.render.html import _digest, answers, page, static_table, write_page
+from bench.leaderboards.render.answers import answers, forgetting
+from bench.leaderboards.render.html import _digest, page, static_table, write_page
 from tests.leaderboards import boards
 from tests.leaderboards.claim.test_evaluation import THEIRS, claim, paper, two
 
@@ -155,6 +156,35 @@ def test_which_objective_is_best_and_whether_it_is_real_stands_above_a_table():
     rows[1]["values"]["rep"]["text"] = "7.00"
     assert next(answers(boards.table(rows, columns=columns)))[1][0][1] == "no difference in the digits shown"
     assert "<dt>Which objective repeats least (rep)?</dt>" in static_table(boards.table(rows, columns=columns))
+
+
+def test_an_objective_is_compared_with_the_one_that_it_extends():
+    columns = [{"name": name, "higher_is_better": name != "rep", "shown": True} for name in ("rep", "bleu-1", "uniq")]
+    ours, theirs = ({"rep": boards.value(low), "bleu-1": boards.value(5.0)} for low in (9.0, 5.0))
+    theirs["bleu-1"]["by_seed"], ours["uniq"] = {"0": 5.0, "1": 9.0, "2": 1.0}, boards.value(3.0)
+    rows = [boards.row("histalign", ours), boards.row("trime", theirs), boards.row("histalign.mean", ours)]
+    assert list(answers(boards.table(rows, columns=columns)))[-1] == (
+        "Is histalign better than trime (Holm over the columns)?",
+        [("histalign: significantly worse in rep (+4.00)", "not significant in 1 of 2 columns")],
+    )
+    rows.append(boards.row("trime", theirs, settings="trainer.lr=1"))  # now either could be the one
+    assert "Is histalign" not in str(list(answers(boards.table(rows, columns=columns))))
+
+
+def test_forgetting_on_several_tables_is_in_one_table():
+    columns = [{"name": "forgetting/nll", "higher_is_better": False, "shown": True}]
+
+    def table(name, **means):
+        rows = [boards.row(method, {"forgetting/nll": boards.value(mean)}) for method, mean in means.items()]
+        return boards.table(rows, name, name=name, columns=columns)
+
+    tables = [table("a", mle=4.0, trime=9.0), table("b", mle=5.0, gem=6.0)]
+    heads, rows = forgetting(tables)
+    assert heads == ["forgetting/nll · a", "forgetting/nll · b"]
+    found = [(method, [value and value["text"] for value in values]) for method, values in rows]
+    assert found == [("mle", ["4.00", "5.00"]), ("gem", [None, "6.00"]), ("trime", ["9.00", None])]
+    assert "Forgetting on every task" in page(boards.board(*tables))
+    assert "Forgetting on every task" not in page(boards.board(tables[0]))
 
 
 # Safety -----------------------------------------------------------------------------------------------------------
