@@ -193,10 +193,7 @@ def _with_margin(similarity: Tensor, ranks: Tensor, positive: Tensor, negative: 
     """
     similarity = similarity.to(torch.promote_types(similarity.dtype, torch.float32))
     similarity = torch.where(positive | negative, similarity, 0.0)  # elsewhere infinities would turn 0 * s into nan
-    if not similarity.shape[1]:  # amax refuses M = 0
-        return similarity
-    best = torch.where(positive, similarity.detach(), -math.inf).amax(1, keepdim=True)
-    return (similarity - best.masked_fill(best.isneginf(), 0.0)) + margin * ranks.to(similarity.dtype)
+    return (similarity - _best(similarity.detach(), positive)) + margin * ranks.to(similarity.dtype)
 
 
 class _PairSum(torch.autograd.Function):
