@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
+from bench.base.keys import canonical
 from bench.base.printable import number_of, one_line
 from bench.base.registry import all_names
 from bench.errors import BenchError
@@ -87,13 +88,16 @@ class Held:
 
 
 def holding(store: Store, tasks: Collection[str] | None) -> Iterator[Held]:
-    """Yield the texts of every run that ended well, those of one sampling each."""
+    """Yield the texts of every run that ended well; of several samplings that of the run's seed, or of the lowest."""
     for cell in read_cells(store, tasks):
         if cell.trained is None or cell.trained["status"] != "ok":
             continue
-        for rows, of in {score["rows"]: score["of"] for score in cell.scores if "rows" in score}.items():
-            if of["kind"] == "generation" and "sampling_seed" not in of:
-                yield Held(cell.folder, cell.trained, of, rows)
+        texts = {score["rows"]: score["of"] for score in cell.scores if "rows" in score}
+        found: dict[bytes, Held] = {}
+        for rows, of in sorted(texts.items(), key=lambda of_rows: of_rows[1].get("sampling_seed", -1)):
+            if of["kind"] == "generation":
+                found.setdefault(canonical({**of, "sampling_seed": None}), Held(cell.folder, cell.trained, of, rows))
+        yield from found.values()
 
 
 def side_by_side(found: Iterable[Held]) -> tuple[dict[str, Held], list[str]]:

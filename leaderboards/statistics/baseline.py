@@ -21,9 +21,8 @@ def baseline_of(table: Table, row: TableRow) -> int | None:
         if candidate is not row and candidate.method == BASELINE and alike:
             places.append(place)
     if row.method == BASELINE:
-        places = [place for place in places if is_trained_alike(table.rows[place], row)]
-        places = [place for place in places if is_built_alike(table.rows[place], row)]
-        places = [place for place in places if is_evaluated_alike(table.rows[place], row)]
+        for is_like in (is_trained_alike, is_built_alike, is_evaluated_alike):
+            places = [place for place in places if is_like(table.rows[place], row)]
         return places[0] if len(places) == 1 else None
     for is_like in LIKENESS:
         liked = [place for place in places if is_like(table.rows[place], row)]

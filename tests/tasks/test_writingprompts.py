@@ -71,7 +71,6 @@ def test_options_keep_tags_and_line_ends_and_move_the_rule(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("prompt", "text"),
     [
-        ("[ WP ] Go .", "Go. x"),
         ("[WP] [ FF ] Go .", "Go. x"),
         ("[ WP/CS ] Go [ now ] .", "Go [now]. x"),
         ("[ a long remark in brackets ] Go .", "[a long remark in brackets] Go. x"),

@@ -35,15 +35,15 @@ def test_samples_are_side_by_side_where_there_is_room(monkeypatch, width, side_b
 # The command ------------------------------------------------------------------------------------------------------
 
 
-def written(root, method, texts, *, decoding="greedy", prompt="the old red house burned down", seed=0, **changes):
+def written(root, method, texts, *, decoding="greedy", prompt="the old red house", seed=0, sampled=None, **changes):
     """Store texts of an open-ended task by row, with the scores that say they are there."""
     cell = trained(root, method, seed, task="wikitext103", **changes)
     of = {"kind": "generation", "split": "test", "split_sha256": "s", "decoding": {"name": decoding}, "shown_as": "",
           "ids": {"n": len(texts), "sha256": "i"}, "batch_size": 5, "status": "official", "whole_split": True,
-          "of_rows": "o", "max_new_tokens": 5}  # fmt: skip
+          "of_rows": "o", "max_new_tokens": 5, **({} if sampled is None else {"sampling_seed": sampled})}  # fmt: skip
     rows = [{"id": name, "text": text, "prompt": f"{name}: {prompt}", "reference": f"truth of {name}"}
             for name, text in sorted(texts.items())]  # fmt: skip
-    key = key_of([method, decoding, sorted(texts), seed])
+    key = key_of([method, decoding, sorted(texts), seed, sampled])
     cell.write_rows(key, of, rows, PROVENANCE)
     cell.write_record(
         f"scores-{key_of(['x', key])}.json", {"family": "x", "rows": key, "of": of, "values": []}, PROVENANCE
@@ -72,6 +72,9 @@ def test_one_decoding_and_some_methods_can_be_asked_for(bench, tmp_path):
     written(tmp_path, "histalign", {"r1": "by beam"}, decoding="beam=4+max_new_tokens=5")
     where = ("--results", str(tmp_path))
     assert "by beam" in bench("samples", *where, "--decode", "beam=4").out
+    for sampled in (7, 5, 9):
+        written(tmp_path, "gem", {"r1": f"sampled with {sampled}"}, decoding="topk=3", sampled=sampled)
+    assert "sampled with 5" in bench("samples", *where, "--decode", "topk=3").out
     assert "two cats" not in bench("samples", *where, "--method", "mle").out
     ended = bench("samples", *where, "--method", "mle,face")
     assert "no texts of face" in ended.out

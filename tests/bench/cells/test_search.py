@@ -25,7 +25,6 @@ from tests.conftest import TINY, Bench, penalised_method
         (["mle=2", "steps=0.5"], Search(of_method={"mle": 2}, steps=Fraction(1, 2))),
         (["3,histalign=18,mle=18", "rows=7", "steps=1/3"],
          Search(number=3, of_method={"histalign": 18, "mle": 18}, steps=Fraction(1, 3), rows=7)),
-        (["optim.lr=1e-5,0.00005", "by=rouge-1"], Search(axes={"optim.lr": (1e-5, 5e-5)}, by="rouge-1")),
         (["optim.lr=1e-5", "method.orders=2,x"], Search(axes={"optim.lr": (1e-5,), "method.orders": (2, "x")})),
     ],
 )  # fmt: skip

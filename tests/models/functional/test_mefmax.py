@@ -84,8 +84,6 @@ def test_golden_released_cuts(name: str) -> None:
 @pytest.mark.parametrize(
     ("counts", "classes", "expected"),
     [
-        # shares 1/4, 1/2, 3/4, 1: two tokens are half, and the third is beyond it
-        ([2, 2, 2, 2], 2, [2]),
         # 1/4 is not beyond 1/3, 1/2 is; then 3/8 of the mass each: 1/4 is not beyond it, 1/2 is
         ([2, 2, 2, 2], 3, [1, 2]),
         # 3/8 are left for each of two classes: 2 + 1 is that exactly
