@@ -46,7 +46,7 @@ def cells() -> Iterator[tuple[str, str, str]]:
 def measured(task: str, method: str, backbone: str, results: str) -> dict[str, Any]:
     """Train and evaluate one run in this process, which should do nothing else."""
     sets = [f"trainer.steps={STEPS}", "trainer.epochs=0", f"trainer.batch_size={ROWS}", "trainer.warmup=0"]
-    sets.append(f"evaluation.rows={ROWS}")
+    sets += [f"evaluation.rows={ROWS}", f"trainer.validate_rows={ROWS}"]
     if find_method(method).on(backbone).parent:
         sets.append(f"finetuned:trainer.steps={STEPS}")
     arguments = RunArguments(
