@@ -249,8 +249,8 @@ def abstract(papers: Sequence[Paper]) -> list[str]:
     results = "None was tested."
     if tested:
         results = (
-            f"{tested} were tested, and {seen} of these are seen here; no test has the model, the weights, the "
-            "training length and the data of the paper together."
+            f"{tested} were tested, and {seen} of these are seen here; no test has the same model, "
+            "weights, training length and data as the paper."
         )
     return [
         run,

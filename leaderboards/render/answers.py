@@ -19,7 +19,7 @@ QUESTIONS = {
     "ppl": "has the lowest perplexity",
     "kld": "has the word frequencies nearest to those of people",
     "ms-jaccard": "has the n-grams nearest to those of people",
-    "forgetting/nll": "forgets least of WikiText-103",
+    "forgetting/nll": "has the lowest loss on WikiText-103",
     "forgetting/kl": "changes the model least",
     "acc@": "names the right words most often",
     "bleu": "is nearest to the references",
@@ -69,7 +69,7 @@ def answers(table: Mapping[str, Any]) -> Iterator[tuple[str, list[tuple[str, str
         yield f"Which objective {does} ({name})?", found
     for method, rival in RIVALS.items():
         if against := list(_against(table, method, rival)):
-            yield f"Is {method} better than {rival} (Holm over the columns)?", against
+            yield f"Is {method} better than the same variant of {rival} (Holm)?", against
 
 
 def _best(ranked: Sequence[Any], controls: Sequence[Any], of_mle: list[str], name: str, way: bool) -> tuple[str, str]:
@@ -103,7 +103,7 @@ def _best(ranked: Sequence[Any], controls: Sequence[Any], of_mle: list[str], nam
         numbers += f" ({signed(value['difference'])} from {BASELINE})"
         notes = [f"not tested, with fewer than {MIN_SEEDS} seeds in common"]
         if value["p"] == 0:  # the differences of the seeds have no variance
-            notes = ["exactly the same difference with every seed"]
+            notes = ["significant (the same difference with every seed)"]
         elif value["p"] is not None:
             notes = [f"{'significant' if value['differs'] else 'not significant'} (p = {value['p']:.2g})"]
         size = next((row["parameters"] for row in ranked if row["id"] == value["against"]), None)
@@ -160,7 +160,7 @@ def _against(table: Mapping[str, Any], method: str, rival: str) -> Iterator[tupl
 
 
 def forgetting(tables: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[tuple[str, list[Any]]]]:
-    """Return how much each method of each table forgets, the least first by its largest number.
+    """Return how much each method of each table forgets, the most first by its largest number.
 
     Returns:
         The heads of the columns, one for each metric of forgetting and table; the methods with their values, None where
@@ -181,5 +181,5 @@ def forgetting(tables: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[tup
             value = row["values"].get(metric)
             if value is not None and value["mean"] is not None and value["n_seeds"] >= MIN_SEEDS:
                 found.setdefault(row["method"], [None] * len(columns))[place] = value
-    rows = sorted(found.items(), key=lambda row: max(value["mean"] for value in row[1] if value))
+    rows = sorted(found.items(), key=lambda row: -max(value["mean"] for value in row[1] if value))
     return [f"{metric} · {table['name']}" for table, metric in columns], rows

@@ -52,7 +52,7 @@ def page(board: Mapping[str, Any], sizes: Sequence[Mapping[str, Any]] = ()) -> s
     if not any(part["values"] for paper in papers for claim in paper["claims"] for part in claim["parts"]):
         papers = []
     forgotten = forgetting(board["tables"])
-    sections = {"forgetting": "Forgetting on every task"} if forgotten[0] else {}
+    sections = {"forgetting": "Forgetting by task"} if forgotten[0] else {}
     if any(table["samples"] for table in board["tables"]):
         sections["samples"] = "Samples side by side"
     drawn = charts(board["tables"], sizes)
