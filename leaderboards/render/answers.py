@@ -128,13 +128,17 @@ def _best(ranked: Sequence[Any], controls: Sequence[Any], of_mle: list[str], nam
     return numbers, "; ".join(notes)
 
 
+def _shown(table: Mapping[str, Any]) -> dict[str, bool | None]:
+    return {column["name"]: column["higher_is_better"] for column in table["columns"] if column["shown"]}
+
+
 def _is_control(row: Mapping[str, Any]) -> bool:
     return bool(row["controls"]) or is_trivial(row["method"])
 
 
 def _against(table: Mapping[str, Any], method: str, rival: str) -> Iterator[tuple[str, str]]:
     """Yield for each variant of a method in which shown columns it differs from the same variant of its rival."""
-    ways = {column["name"]: column["higher_is_better"] for column in table["columns"] if column["shown"]}
+    ways = _shown(table)
     by_name: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
     for row in table["methods"]:
         by_name.setdefault((row["method"], row["backbone"], row["decoding"]), []).append(row)
@@ -163,23 +167,19 @@ def forgetting(tables: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[tup
     """Return how much each method of each table forgets, the most first by its largest number.
 
     Returns:
-        The heads of the columns, one for each metric of forgetting and table; the methods with their values, None where
-        a table has none. Both are empty where fewer than two tables have such metrics.
+        The heads of the columns, one for each metric and table, and the methods with their values, None where a table
+        has none. Both are empty where fewer than two tables have such metrics.
     """
-    columns = [
-        (table, column["name"])
-        for metric in FORGETTING
-        for table in tables
-        for column in table["columns"]
-        if column["name"] == metric and column["shown"]
-    ]
+    columns = [(table, metric) for metric in FORGETTING for table in tables if metric in _shown(table)]
     if len({table["id"] for table, _ in columns}) < 2:
         return [], []
+    several = len({row["backbone"] for table, _ in columns for row in table["methods"]} - {""}) > 1
     found: dict[str, list[Any]] = {}
     for place, (table, metric) in enumerate(columns):
         for row in table["methods"]:
             value = row["values"].get(metric)
             if value is not None and value["mean"] is not None and value["n_seeds"] >= MIN_SEEDS:
-                found.setdefault(row["method"], [None] * len(columns))[place] = value
+                about = row["method"], row["settings"], row["backbone"] if several else ""
+                found.setdefault(" · ".join(filter(None, about)), [None] * len(columns))[place] = value
     rows = sorted(found.items(), key=lambda row: -max(value["mean"] for value in row[1] if value))
     return [f"{metric} · {table['name']}" for table, metric in columns], rows
