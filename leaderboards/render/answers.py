@@ -1,4 +1,4 @@
-"""Answers: sentences above and below the tables of a page, on which objective is best and what it forgets."""
+"""Answers of the page: which objective is best in each column of a table, and how much each method forgets."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -28,7 +28,7 @@ QUESTIONS = {
 }
 """What the best objective does, by the beginning of a metric's name."""
 RIVALS = {"histalign": "trime", "attexp": "seq2seq", "adadec": "seq2seq"}
-"""What a method extends, with which it is compared besides the baseline."""
+"""The method that each of these extends. The page compares the two, besides each of them with the baseline."""
 NAMED = 4
 """How many further objectives an answer names."""
 MORE = 0.1
@@ -137,7 +137,7 @@ def _is_control(row: Mapping[str, Any]) -> bool:
 
 
 def _against(table: Mapping[str, Any], method: str, rival: str) -> Iterator[tuple[str, str]]:
-    """Yield for each variant of a method in which shown columns it differs from the same variant of its rival."""
+    """Yield, for each variant of a method, the columns in which it differs from the same variant of its rival."""
     ways = _shown(table)
     by_name: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
     for row in table["methods"]:
@@ -164,7 +164,7 @@ def _against(table: Mapping[str, Any], method: str, rival: str) -> Iterator[tupl
 
 
 def forgetting(tables: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[tuple[str, list[Any]]]]:
-    """Return how much each method of each table forgets, the most first by its largest number.
+    """Return how much each method forgets on each table; the method with the largest number comes first.
 
     Returns:
         The heads of the columns, one for each metric and table, and the methods with their values, None where a table
